@@ -1,0 +1,1 @@
+"""Location-aware publish/subscribe."""
