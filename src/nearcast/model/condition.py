@@ -1,0 +1,221 @@
+"""Conditions: what filters, ON and WHILE are made of.
+
+``&`` is the publisher's side, ``#`` the subscriber's, ``@`` the reading. Inside the brackets of
+``ANY shop[kind = 'coffee']`` or ``LAYER zones[kind = 'school']`` a bare name is a property of that item; its
+side is the empty string.
+
+A condition is true, false, or unknown. It is unknown when a value that it needs is missing, so that neither
+``&price < 2`` nor its negation matches a publication without a price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+from nearcast.model.constraint import Interval, Scalar, Values
+from nearcast.model.place import PlaceName
+from nearcast.model.shape import Geometry
+
+__all__ = [
+    "ALWAYS", "Always", "And", "AnyOf", "Compare", "Condition", "Constant", "Crosses", "During", "Duration",
+    "Entered", "Expression", "InLayer", "Inside", "Instant", "Left", "MeanStay", "Not", "Now", "Or", "PlaceName",
+    "Ref", "Relate", "Relation", "Side", "Spatial", "Subject", "Sum", "Target", "Within", "walk",
+]  # fmt: skip
+
+Side = Literal["&", "#", "@", ""]
+Comparison = Literal["<", "<=", "=", "!=", ">=", ">"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A property of a side: ``&price``, ``#gas.price``, ``&gas.*`` (the whole region), ``@`` (the reading)."""
+
+    side: Side
+    name: str
+    space: str | None = None
+
+
+# What a location can be compared with.
+
+
+@dataclass(frozen=True, slots=True)
+class InLayer:
+    """The regions of a layer that satisfy the conditions in brackets.
+
+    Each region is a match of its own, with its own state, unless ``any`` asks only whether there is one.
+    """
+
+    layer: str
+    where: Condition
+    any: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """``ANY shop[…]``: some publication with a region valid in the space that satisfies the conditions."""
+
+    space: str
+    where: Condition
+
+
+Subject = Ref | AnyOf
+Target = Ref | Geometry | PlaceName | InLayer | AnyOf
+
+
+# Expressions.
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """τ: when the relation last became true; over ``ANY``, the most recent of all."""
+
+    relation: Spatial
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """π: when the relation last stopped being true; over ``ANY``, the most recent of all."""
+
+    relation: Spatial
+
+
+@dataclass(frozen=True, slots=True)
+class MeanStay:
+    """The mean of π − τ over the last so many things that left; unknown until so many have."""
+
+    last: int
+    relation: Spatial
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Terms added and subtracted: each has the sign +1 or -1."""
+
+    terms: tuple[tuple[int, Expression], ...]
+
+
+Expression = Ref | Constant | Duration | Instant | Now | Entered | Left | MeanStay | Sum
+
+
+# Conditions.
+
+
+class Relation(StrEnum):
+    CONTAINS = "contains"
+    ENCLOSED = "enclosed"
+    OVERLAPS = "overlaps"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """True if every value of the left stands so to every value of the right."""
+
+    left: Expression
+    op: Comparison
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Relate:
+    """How the values of a dimension, a region or a location relate to others, as sets."""
+
+    left: Ref
+    relation: Relation
+    right: Ref | Interval | Values | Geometry
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    left: Subject
+    distance: float | Ref
+    """Metres; a property of a side gives each object its own reach."""
+    right: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    left: Subject
+    right: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Crosses:
+    """Inside, or passed through between two fixes."""
+
+    left: Subject
+    right: Target
+
+
+Spatial = Within | Inside | Crosses
+
+
+@dataclass(frozen=True, slots=True)
+class During:
+    """A weekly schedule: from start (included) to end (excluded), minutes of the day, on these days, 0 = Monday.
+
+    An end at or before the start is on the next day.
+    """
+
+    days: tuple[int, ...]
+    start: int
+    end: int
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    items: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    items: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    item: Condition
+
+
+Condition = Always | And | Or | Not | Compare | Relate | Within | Inside | Crosses | During
+
+ALWAYS = Always()
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """The node and everything inside it, in the order it is written."""
+    yield node
+    if is_dataclass(node) and not isinstance(node, (Geometry, Interval, Values)):
+        for field in fields(node):
+            yield from walk(getattr(node, field.name))
+    elif isinstance(node, tuple):
+        for item in node:
+            yield from walk(item)

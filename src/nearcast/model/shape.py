@@ -1,0 +1,221 @@
+"""Shapes on the earth or on a plane. Closed: the boundary belongs to them.
+
+Coordinates are (x, y): longitude and latitude on the earth, metres on a plane. Polygon edges are straight
+in these coordinates, and a polygon that crosses the antimeridian is split there, as in RFC 7946. A box whose
+west is greater than its east crosses it too.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from nearcast.errors import GeometryError, GeometryWarning
+from nearcast.model.constraint import Interval
+
+__all__ = ["Box", "Disc", "Geometry", "Point", "Polygon", "Ring", "Shape", "polygon"]
+
+Ring = tuple[tuple[float, float], ...]
+
+
+def _require_finite(*numbers: float) -> None:
+    for number in numbers:
+        if not math.isfinite(number):
+            raise GeometryError(f"{number!r} is not a coordinate; it must be a finite number")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    x: float
+    y: float
+
+    def __post_init__(self) -> None:
+        _require_finite(self.x, self.y)
+
+
+@dataclass(frozen=True, slots=True)
+class Disc:
+    """All points within a radius, in metres, of a centre."""
+
+    x: float
+    y: float
+    radius: float
+
+    def __post_init__(self) -> None:
+        _require_finite(self.x, self.y, self.radius)
+        if self.radius < 0:
+            raise GeometryError(f"a disc cannot have radius {self.radius!r}")
+
+    @property
+    def centre(self) -> Point:
+        return Point(self.x, self.y)
+
+
+@dataclass(frozen=True)
+class _Area:
+    """What boxes and polygons share: a shapely form, made once."""
+
+    @cached_property
+    def planar(self) -> shapely.Geometry:
+        """The area in the plane of its coordinates, prepared for many questions."""
+        made = self._plain()
+        shapely.prepare(made)
+        return made
+
+    def _plain(self) -> shapely.Geometry:
+        return shapely.MultiPolygon([shapely.Polygon(rings[0], rings[1:]) for rings in self.rings()])
+
+    @cached_property
+    def corners(self) -> tuple[tuple[float, float], ...]:
+        return tuple(corner for rings in self.rings() for ring in rings for corner in ring[:-1])
+
+    @cached_property
+    def edges(self) -> npt.NDArray[np.float64]:
+        """Every boundary edge of the plane, a row (x1, y1, x2, y2) each, in order."""
+        return _edge_rows(ring for rings in self.rings() for ring in rings)
+
+    @cached_property
+    def earth_edges(self) -> npt.NDArray[np.float64]:
+        """The edges that bound the area on the globe.
+
+        Where both sides of the antimeridian belong to the area, the cut made there is no boundary; nor is
+        the edge along a pole of an area that goes all the way round it.
+        """
+        boundary = shapely.MultiLineString([ring for rings in self.rings() for ring in rings])
+        seam = _side(boundary, 180.0).intersection(shapely.transform(_side(boundary, -180.0), _shifted(360.0)))
+        cuts = [seam, shapely.transform(seam, _shifted(-360.0))]
+        for latitude in (-90.0, 90.0):
+            pole = shapely.LineString([(-180.0, latitude), (180.0, latitude)])
+            if boundary.covers(pole):
+                cuts.append(pole)
+        if all(cut.is_empty or cut.length == 0 for cut in cuts):
+            return self.edges
+        left = boundary.difference(shapely.union_all(cuts))
+        lines = getattr(left, "geoms", [left])
+        return _edge_rows(tuple(line.coords) for line in lines if not line.is_empty)
+
+    def rings(self) -> Sequence[tuple[Ring, ...]]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Box(_Area):
+    west: float
+    south: float
+    east: float
+    north: float
+
+    def __post_init__(self) -> None:
+        _require_finite(self.west, self.south, self.east, self.north)
+        if self.south > self.north:
+            raise GeometryError(f"a box cannot have its south {self.south!r} above its north {self.north!r}")
+
+    def rings(self) -> Sequence[tuple[Ring, ...]]:
+        if self.west <= self.east:
+            return [(self._ring(self.west, self.east),)]
+        return [(self._ring(self.west, 180.0),), (self._ring(-180.0, self.east),)]
+
+    def _plain(self) -> shapely.Geometry:
+        if self.west == self.east or self.south == self.north:  # a box without area is a line or a point
+            return shapely.union_all([shapely.LineString(rings[0]) for rings in self.rings()])
+        return super()._plain()
+
+    def _ring(self, west: float, east: float) -> Ring:
+        south, north = self.south, self.north
+        return ((west, south), (east, south), (east, north), (west, north), (west, south))
+
+
+@dataclass(frozen=True)
+class Polygon(_Area):
+    """One or more parts, each an outer ring and its holes. Make one with `polygon`, which checks it."""
+
+    parts: tuple[tuple[Ring, ...], ...]
+
+    def rings(self) -> Sequence[tuple[Ring, ...]]:
+        return self.parts
+
+
+Shape = Point | Disc | Box | Polygon
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """A shape with an optional range of altitudes (metres) and of floors. A missing range is every value."""
+
+    shape: Shape
+    altitude: Interval | None = None
+    floor: Interval | None = None
+
+    def __post_init__(self) -> None:
+        for interval in (self.altitude, self.floor):
+            if interval is not None and interval.kind not in (None, "number"):
+                raise GeometryError("a range of altitudes or floors needs numbers")
+
+
+def polygon(parts: Iterable[Sequence[Sequence[Sequence[float]]]], name: str = "polygon") -> Polygon:
+    """A polygon from parts of rings of (x, y) corners; closes open rings and repairs what is not valid.
+
+    A repair warns, and the warning names the polygon. What has no area left is refused.
+    """
+    closed = tuple(tuple(_ring(ring, name) for ring in rings) for rings in parts)
+    if not closed or not all(closed):
+        raise GeometryError(f"{name} has no ring")
+    made = Polygon(closed)
+    reason = shapely.is_valid_reason(made.planar)
+    if reason == "Valid Geometry":
+        return made
+    repaired = _areas(shapely.make_valid(made.planar))
+    if not repaired:
+        raise GeometryError(f"{name} has no area: {reason}")
+    warnings.warn(f"{name} was repaired: {reason}", GeometryWarning, stacklevel=2)
+    return Polygon(tuple(_rings(part) for part in repaired))
+
+
+def _ring(corners: Sequence[Sequence[float]], name: str) -> Ring:
+    ring = []
+    for corner in corners:
+        if len(corner) < 2:
+            raise GeometryError(f"{name} has a corner with {len(corner)} coordinates; it needs two")
+        _require_finite(corner[0], corner[1])
+        ring.append((float(corner[0]), float(corner[1])))
+    if ring and ring[0] != ring[-1]:
+        warnings.warn(f"{name} was repaired: a ring was not closed", GeometryWarning, stacklevel=3)
+        ring.append(ring[0])
+    if len(ring) < 4:
+        raise GeometryError(f"{name} has a ring of {max(0, len(ring) - 1)} corners; it needs at least three")
+    return tuple(ring)
+
+
+def _areas(geometry: shapely.Geometry) -> list[shapely.Polygon]:
+    """The polygons inside whatever make_valid returned; lines and points it left over have no area."""
+    if isinstance(geometry, shapely.Polygon):
+        return [] if geometry.is_empty else [geometry]
+    return [area for part in getattr(geometry, "geoms", ()) for area in _areas(part)]
+
+
+def _rings(part: shapely.Polygon) -> tuple[Ring, ...]:
+    return tuple(tuple((x, y) for x, y, *_ in ring.coords) for ring in (part.exterior, *part.interiors))
+
+
+def _edge_rows(lines: Iterable[Sequence[tuple[float, float]]]) -> npt.NDArray[np.float64]:
+    return np.array([(*a, *b) for line in lines for a, b in _steps(line)], dtype=np.float64).reshape(-1, 4)
+
+
+def _steps(line: Sequence[tuple[float, float]]) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+    return zip(line[:-1], line[1:], strict=True)
+
+
+def _side(boundary: shapely.Geometry, x: float) -> shapely.Geometry:
+    """The part of a boundary that runs along a meridian."""
+    return boundary.intersection(shapely.LineString([(x, -90.0), (x, 90.0)]))
+
+
+def _shifted(by: float) -> object:
+    return lambda coordinates: coordinates + (by, 0.0)
