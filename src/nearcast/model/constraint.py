@@ -12,7 +12,7 @@ from typing import Literal
 
 from nearcast.errors import ModelError
 
-__all__ = ["EVERYTHING", "Constraint", "Interval", "Scalar", "Values", "contains", "equal_to", "gap", "kind_of", "overlaps"]
+__all__ = ["EVERYTHING", "Constraint", "Interval", "Scalar", "Values", "compare", "contains", "equal_to", "gap", "kind_of", "overlaps"]
 
 Scalar = bool | int | float | str
 Kind = Literal["boolean", "number", "text"]
@@ -127,6 +127,35 @@ def gap(a: Constraint, b: Constraint) -> float:
     Open ends count as their limits: the distance of (2, 3) and (3, 4) is 0, though they do not overlap.
     """
     return min((_piece_gap(p, q) for p in _pieces(a) for q in _pieces(b)), default=math.inf)
+
+
+def compare(a: Constraint, op: str, b: Constraint) -> bool | None:
+    """Whether every value of ``a`` stands so to every value of ``b``; unknown if they have no common order."""
+    if op == "=":
+        return contains(a, b) and contains(b, a) and (isinstance(a, Interval) or len(a.items) == 1)
+    if op == "!=":
+        return not overlaps(a, b)
+    if op.startswith(">"):
+        return compare(b, op.replace(">", "<"), a)
+    first, second = _hull(a), _hull(b)
+    if first is None or second is None or None not in (first.kind, second.kind) and first.kind != second.kind:
+        return None
+    if first.high is None or second.low is None:
+        return False
+    if first.high == second.low:
+        return op == "<=" or not (first.high_closed and second.low_closed)
+    return _less(first.high, second.low)
+
+
+def _hull(constraint: Constraint) -> Interval | None:
+    """The least interval around the values; none for values without an order, or of several kinds."""
+    if isinstance(constraint, Interval):
+        return constraint
+    kinds = {kind_of(value) for value in constraint.items}
+    first, last = constraint.items[0], constraint.items[-1]
+    if len(kinds) > 1 or isinstance(first, bool) or isinstance(last, bool):
+        return None
+    return Interval(first, last)
 
 
 Piece = tuple[float, float]

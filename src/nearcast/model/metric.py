@@ -162,6 +162,14 @@ class Ground:
         rows = [(*p, *q) for line in getattr(lines, "geoms", [lines]) for p, q in _pairs(line.coords)]
         return self._nearest(np.array(rows, dtype=np.float64), centre) <= reach
 
+    def size(self, shape: Shape) -> float:
+        """Square metres, well enough to tell the smaller of two shapes that share a point."""
+        if isinstance(shape, (Point, Disc)):
+            return 0.0 if isinstance(shape, Point) else math.pi * shape.radius**2
+        degree = self._on.length(Point(0.0, 0.0), Point(0.0, 1.0))
+        middle = shape.planar.centroid
+        return float(shape.planar.area) * degree**2 * self._on.scale(Point(middle.x, middle.y))
+
     def _meet(self, a: Area, b: Area) -> bool:
         if a.planar.intersects(b.planar):
             return True

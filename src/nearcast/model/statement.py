@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from nearcast.errors import ModelError
-from nearcast.model.condition import ALWAYS, Condition, Crosses, Duration, InLayer, Inside, Instant, walk
+from nearcast.model.condition import ALWAYS, Condition, Crosses, Duration, InLayer, Inside, Instant, Ref, walk
 from nearcast.model.condition import And as _And
 from nearcast.model.layer import Layer
 from nearcast.model.place import Place
@@ -29,6 +29,9 @@ class Publication:
     content: str = ""
     """JSON text, delivered as it is; empty if there is none."""
     expires: Duration | Instant | None = None
+
+    def __post_init__(self) -> None:
+        _speaks_of("&#", self.filter, "TO")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,10 @@ class Subscription:
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
+        _speaks_of("&#", self.filter, "WHERE")
+        _speaks_of("#", self.life, "WHILE")
+        if isinstance(self.source, FromRelation) and (self.filter != ALWAYS or self.chooses or self.on is not None):
+            raise ModelError("a relation has its conditions where it is defined; watching it takes WHILE and options only")
         if self.choice and self.nearest:
             raise ModelError("a choice of source applies to ranges, not to NEAREST; give one of the two")
         for part in (self.choice, self.nearest):
@@ -122,6 +129,12 @@ class Subscription:
     def chooses(self) -> bool:
         """Whether one match depends on the others, so that the subscription is one thing, not many pairs."""
         return self.choice is not None or self.nearest is not None
+
+
+def _speaks_of(sides: str, condition: Condition, clause: str) -> None:
+    for node in walk(condition):
+        if isinstance(node, Ref) and node.side not in sides and node.side:
+            raise ModelError(f"{node.side} has no meaning in {clause}")
 
 
 def spanned_layer(subscription: Subscription) -> InLayer | None:
@@ -155,6 +168,10 @@ class RelationDefinition:
     others: tuple[str, ...] = ()
     permit: Condition = ALWAYS
     """Over ``#``, the watcher: who may watch."""
+
+    def __post_init__(self) -> None:
+        _speaks_of("&#", self.filter, "WHERE")
+        _speaks_of("#", self.permit, "PERMIT")
 
 
 @dataclass(frozen=True, slots=True)

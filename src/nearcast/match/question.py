@@ -1,0 +1,416 @@
+"""A condition, asked of one case at one time: true, false, or unknown for want of a value.
+
+Besides the answer, a question collects when the answer may turn by itself (``turns``) and what was measured
+(``measures``). Nothing is skipped once the answer is clear, so that both lists are complete.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+from nearcast.match import schedule
+from nearcast.match.world import Side, World
+from nearcast.model import condition as c
+from nearcast.model import constraint as sets
+from nearcast.model import region as regions
+from nearcast.model.constraint import Constraint, Interval, Values, equal_to
+from nearcast.model.fix import Located
+from nearcast.model.layer import LayerRegion
+from nearcast.model.moment import NEVER, Moment
+from nearcast.model.place import PlaceName, is_under
+from nearcast.model.shape import Geometry, Point
+from nearcast.model.statement import Options
+
+__all__ = ["Measure", "Question", "Recall", "Rigour", "quantified"]
+
+Recall = Callable[[c.Spatial, "Question"], list[tuple[Moment, Moment]]]
+"""(τ, π) of a relation, for each thing it has held with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rigour:
+    """How sure one must be, and how far outside, before the side of a boundary changes."""
+
+    quantile: float = 0.0
+    hysteresis: float = 0.0
+
+    @staticmethod
+    def of(options: Options) -> Rigour:
+        p = options.confidence
+        return Rigour(0.0 if p is None else NormalDist().inv_cdf(p), options.hysteresis)
+
+    def verdict(self, depth: float, accuracy: float, before: bool) -> bool:
+        unsure = self.quantile * accuracy
+        if depth >= unsure:
+            return True
+        return not -depth > (max(unsure, self.hysteresis) if before else unsure) and before
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One condition about locations, and how far it was from turning."""
+
+    condition: c.Condition
+    holds: bool | None
+    depth: float | None = None
+    """Metres inside; negative outside."""
+
+
+@dataclass
+class Question:
+    world: World
+    sides: Mapping[str, Side]
+    now: int
+    rigour: Rigour = Rigour()
+    latches: frozenset[tuple[Any, ...]] = frozenset()
+    """The conditions on locations that counted as true before; those that do now are in ``latched``."""
+    case: tuple[int, ...] = ()
+    """Which regions were chosen for the two sides."""
+    region: LayerRegion | None = None
+    """The region of the layer that is watched region by region."""
+    passing: str | None = None
+    """The client whose last step is looked at by ``CROSSES``."""
+    fresh: int | None = None
+    recall: Recall | None = None
+    exact: bool = False
+    """Measure even where the answer needs no number."""
+    turns: list[int] = field(default_factory=list)
+    measures: list[Measure] = field(default_factory=list)
+    latched: set[tuple[Any, ...]] = field(default_factory=set)
+
+    # ---- logic -----------------------------------------------------------------------------------
+
+    def ask(self, node: c.Condition) -> bool | None:
+        match node:
+            case c.And(items):
+                return _all([self.ask(item) for item in items])
+            case c.Or(items):
+                return _any([self.ask(item) for item in items])
+            case c.Not(item):
+                answer = self.ask(item)
+                return None if answer is None else not answer
+            case c.Compare():
+                return self._compare(node)
+            case c.Relate():
+                return self._relate(node)
+            case c.Within() | c.Inside() | c.Crosses():
+                return self._spatial(node)
+            case c.During():
+                self.may_turn(schedule.next_turn(node, self.now))
+                return schedule.holds(node, self.now)
+        return True
+
+    def may_turn(self, moment: Moment | None) -> None:
+        if moment is not None and self.now < moment < math.inf:
+            self.turns.append(int(moment))
+
+    # ---- values ----------------------------------------------------------------------------------
+
+    def value(self, ref: c.Ref) -> Constraint | None:
+        side = self.sides[ref.side]
+        for r in side.regions:
+            if ref.space is None or (self.world.valid_in(r, ref.space) and ref.name in self.world.spaces[ref.space].names):
+                found = r.get(ref.name)
+                if found is not None:
+                    return found
+        return None if ref.space else self._built_in(side, ref.name)
+
+    def _built_in(self, side: Side, name: str) -> Constraint | None:
+        located = self._where(side)
+        geometry = located.geometry if located else None
+        if name in ("altitude", "floor"):
+            return getattr(geometry, name) if geometry else None
+        known: Mapping[str, Any] = {
+            "id": side.id or None,
+            "owner": side.client,
+            "accuracy": side.fix.position.accuracy if side.fix else None,
+            "place": self.world.place_of(located) if located and name == "place" else None,
+        }
+        value = known.get(name)
+        return None if value is None else equal_to(value)
+
+    def _where(self, side: Side) -> Located | None:
+        """Where a side is, unless its fix is older than the subscription accepts."""
+        if side.fix is not None and self.fresh is not None:
+            stale = side.fix.time + self.fresh + 1
+            if self.now >= stale:
+                return None
+            self.may_turn(stale)
+        return side.located
+
+    def _compare(self, node: c.Compare) -> bool | None:
+        if any(isinstance(part, _TIMED) for part in c.walk((node.left, node.right))):
+            return self._compare_times(node)
+        left, right = self._set(node.left), self._set(node.right)
+        return None if left is None or right is None else sets.compare(left, node.op, right)
+
+    def _set(self, node: c.Expression) -> Constraint | None:
+        match node:
+            case c.Ref():
+                return self.value(node)
+            case c.Constant(value):
+                return equal_to(value)
+            case c.Sum(terms):
+                return self._total(terms)
+        return None
+
+    def _total(self, terms: Iterable[tuple[int, c.Expression]]) -> Constraint | None:
+        total: float = 0
+        for sign, term in terms:
+            number = _number(self._set(term))
+            if number is None:
+                return None
+            total += sign * number
+        return equal_to(total) if math.isfinite(total) else None
+
+    # ---- time ------------------------------------------------------------------------------------
+
+    def _compare_times(self, node: c.Compare) -> bool | None:
+        """Both sides are linear in the present time, so the instant at which they meet is known."""
+        (k1, c1), (k2, c2) = self._linear(node.left), self._linear(node.right)
+        slope, rest = k1 - k2, c1 - c2
+        if math.isnan(rest):
+            return None
+        if slope and math.isfinite(rest):
+            meeting, left_over = divmod(-rest, slope)
+            self.may_turn(meeting if left_over == 0 else None)
+            self.may_turn(meeting + 1)
+        difference = slope * self.now + rest
+        return {
+            "<": difference < 0, "<=": difference <= 0, "=": difference == 0,
+            "!=": difference != 0, ">=": difference >= 0, ">": difference > 0,
+        }[node.op]  # fmt: skip
+
+    def _linear(self, node: c.Expression) -> tuple[int, Moment]:
+        """A factor of the present time, and the rest in microseconds; not a number if a value is missing."""
+        match node:
+            case c.Now():
+                return 1, 0
+            case c.Duration(micros) | c.Instant(micros):
+                return 0, micros
+            case c.Sum(terms):
+                parts = [(sign, *self._linear(term)) for sign, term in terms]
+                return sum(s * k for s, k, _ in parts), sum(s * rest for s, _, rest in parts)
+            case c.Entered(relation):
+                return 0, max((entered for entered, _ in self._history(relation)), default=NEVER)
+            case c.Left(relation):
+                return 0, max((left for _, left in self._history(relation)), default=NEVER)
+            case c.MeanStay(last, relation):
+                return 0, self._mean_stay(last, relation)
+            case c.Ref():
+                seconds = _number(self.value(node))
+                return 0, math.nan if seconds is None else round(seconds * 1_000_000)
+        return 0, math.nan
+
+    def _history(self, relation: c.Spatial) -> list[tuple[Moment, Moment]]:
+        return self.recall(relation, self) if self.recall else []
+
+    def _mean_stay(self, last: int, relation: c.Spatial) -> Moment:
+        stays = sorted((left, left - entered) for entered, left in self._history(relation) if entered <= left != NEVER)
+        return sum(stay for _, stay in stays[-last:]) / last if len(stays) >= last else math.nan
+
+    # ---- sets and regions ------------------------------------------------------------------------
+
+    def _relate(self, node: c.Relate) -> bool | None:
+        if node.left.name == "*":
+            return self._relate_regions(node)
+        if node.left.name == "location":
+            return self._relate_locations(node)
+        left = self.value(node.left)
+        right = self.value(node.right) if isinstance(node.right, c.Ref) else node.right
+        if left is None or not isinstance(right, (Interval, Values)):
+            return None
+        return {
+            c.Relation.CONTAINS: sets.contains(left, right),
+            c.Relation.ENCLOSED: sets.contains(right, left),
+            c.Relation.OVERLAPS: sets.overlaps(left, right),
+        }[node.relation]
+
+    def _relate_regions(self, node: c.Relate) -> bool | None:
+        assert isinstance(node.right, c.Ref)
+        space = self.world.spaces.get(node.left.space or "")
+        found = [[r for r in self.sides[ref.side].regions if self.world.valid_in(r, ref.space or "")] for ref in (node.left, node.right)]
+        if space is None or not all(found):
+            return None
+        relate = {
+            c.Relation.CONTAINS: regions.contains,
+            c.Relation.ENCLOSED: regions.enclosed,
+            c.Relation.OVERLAPS: regions.overlaps,
+        }[node.relation]
+        return relate(found[0][0], found[1][0], space)
+
+    def _relate_locations(self, node: c.Relate) -> bool | None:
+        left = self._where(self.sides[node.left.side])
+        right = self._where(self.sides[node.right.side]) if isinstance(node.right, c.Ref) else node.right
+        a, b = (where.geometry if isinstance(where, Located) else where for where in (left, right))
+        if not isinstance(a, Geometry) or not isinstance(b, Geometry):
+            return None
+        if node.relation is c.Relation.CONTAINS:
+            return self.world.within_heights(b, a) and self.world.ground.contains(a.shape, b.shape)
+        return regions.geometry_overlaps(a, b, self.world.metric)
+
+    # ---- places ----------------------------------------------------------------------------------
+
+    def _spatial(self, node: c.Spatial) -> bool | None:
+        """Asked of everything that ANY stands for, it holds if it holds of one; what cannot be known is not one."""
+        if not quantified(node):
+            return self._one(node, (), None)
+        known = next((end for end in (node.left, node.right) if isinstance(end, c.Ref)), None)
+        if known is not None and self._where(self.sides[known.side]) is None:
+            return None
+        return True in [self.of_item(node, key, sides) for key, sides in self.items(node) if self.exists(key, node)]
+
+    def items(self, node: c.Spatial) -> list[tuple[tuple[str, ...], list[Side]]]:
+        """What ANY stands for in the condition; without it, one case of its own."""
+        for end in (node.left, node.right):
+            if isinstance(end, c.AnyOf):
+                return [
+                    (key, self.world.sides(key[0], key[1], p.publication.regions))
+                    for key, p in sorted(self.world.publications.items())
+                    if any(self.world.valid_in(r, end.space) for r in self.world.visible(p.publication.regions))
+                ]
+            if isinstance(end, c.InLayer) and end.any:
+                layer = self.world.layers.get(end.layer)
+                return [((r.id,), [self.world.region_side(r)]) for r in layer.regions] if layer else []
+        return [((), [])]
+
+    def exists(self, key: tuple[str, ...], node: c.Spatial) -> bool:
+        """Whether one of ANY is still there, and is not the client itself: nobody is near to themselves."""
+        if len(key) != 2:
+            return True
+        ends = self.world.ends((key[0], key[1]))
+        self.may_turn(ends)
+        clients = [self.sides[end.side].client for end in (node.left, node.right) if isinstance(end, c.Ref)]
+        return self.now < ends and key[0] not in clients
+
+    def of_item(self, node: c.Spatial, key: tuple[str, ...], sides: list[Side]) -> bool | None:
+        return _any([self._one(node, (*key, i), side) for i, side in enumerate(sides)])
+
+    def _one(self, node: c.Spatial, item: tuple[Any, ...], side: Side | None) -> bool | None:
+        where = next((end.where for end in (node.left, node.right) if isinstance(end, (c.AnyOf, c.InLayer))), c.ALWAYS)
+        about = side or (self.world.region_side(self.region) if self.region else None)
+        admitted = True if where == c.ALWAYS else self._about(about).ask(where)
+        subject = self._subject(node.left, side)
+        targets = self._targets(node.right, side)
+        depth, accuracy = self._depth(node, subject, targets)
+        inside = None if depth is None else self._latched(node, item, depth, accuracy)
+        holds = _all([inside, admitted])
+        if isinstance(node, c.Crosses) and holds is False and admitted:
+            holds = self._crossed(node, targets)
+        self.measures.append(Measure(node, holds, depth))
+        return holds
+
+    def _about(self, item: Side | None) -> Question:
+        sides = self.sides if item is None else {**self.sides, "": item}
+        return Question(self.world, sides, self.now, fresh=self.fresh)
+
+    def _subject(self, subject: c.Subject, item: Side | None) -> Located | None:
+        side = item if isinstance(subject, c.AnyOf) else self.sides[subject.side]
+        return self._where(side) if side else None
+
+    def _targets(self, target: c.Target, item: Side | None) -> list[Located]:
+        """Where the target is; several, if it is a place with others inside."""
+        match target:
+            case c.Ref():
+                there = self._where(self.sides[target.side])
+            case Geometry():
+                there = Located(target)
+            case PlaceName():
+                return self.world.extents(target)
+            case c.InLayer(any=False):
+                there = Located(self.region.geometry) if self.region else None
+            case _:
+                there = self._where(item) if item else None
+        return [there] if there else []
+
+    def _depth(self, node: c.Spatial, subject: Located | None, targets: list[Located]) -> tuple[float | None, float]:
+        """How far inside the subject is, in metres, and how uncertain that is; nothing if it cannot be known."""
+        if subject is None:
+            return None, 0.0
+        accuracy = math.hypot(subject.accuracy, *(target.accuracy for target in targets[:1]))
+        if isinstance(node, c.Within):
+            reach = node.distance if not isinstance(node.distance, c.Ref) else _number(self.value(node.distance))
+            away = [self._distance(subject, target) for target in targets]
+            near = [d for d in away if d is not None]
+            return (reach - min(near) if near and reach is not None else None), accuracy
+        depths = [self._depth_in(subject, target) for target in targets]
+        known = [d for d in depths if d is not None]
+        outside = -math.inf if isinstance(node.right, PlaceName) else None
+        return max(known, default=outside), accuracy
+
+    def _distance(self, a: Located, b: Located) -> float | None:
+        if a.geometry is None or b.geometry is None:
+            return None
+        return self.world.ground.distance(a.geometry.shape, b.geometry.shape)
+
+    def _depth_in(self, a: Located, b: Located) -> float | None:
+        if a.path is not None and b.path is not None:
+            return math.inf if is_under(a.path, b.path) else -math.inf
+        if a.geometry is None or b.geometry is None:
+            return None
+        if not self.world.within_heights(a.geometry, b.geometry):
+            return -math.inf
+        inner, outer, ground = a.geometry.shape, b.geometry.shape, self.world.ground
+        if isinstance(inner, Point) and (self.exact or self.rigour != _PLAIN):
+            return ground.depth(outer, inner)
+        if ground.contains(outer, inner):
+            return 0.0
+        return -max(ground.distance(outer, inner), _LEAST) if self.rigour != _PLAIN else -_LEAST
+
+    def _latched(self, node: c.Spatial, item: tuple[Any, ...], depth: float, accuracy: float) -> bool:
+        if self.rigour == _PLAIN:
+            return depth >= 0
+        key = (node, self.case, item)
+        inside = self.rigour.verdict(depth, accuracy, key in self.latches)
+        if inside:
+            self.latched.add(key)
+        return inside
+
+    def _crossed(self, node: c.Crosses, targets: list[Located]) -> bool:
+        side = self.sides[node.left.side] if isinstance(node.left, c.Ref) else None
+        if side is None or side.client is None or side.client != self.passing or side.fix is None:
+            return False
+        before = self.world.clients[side.client].previous
+        start, end = (fix.position.point if fix else None for fix in (before, side.fix))
+        here = side.located
+        if start is None or end is None or here is None or here.geometry is None:
+            return False
+        return any(
+            t.geometry is not None
+            and self.world.within_heights(here.geometry, t.geometry)
+            and self.world.ground.crosses(t.geometry.shape, start, end)
+            for t in targets
+        )
+
+
+_PLAIN = Rigour()
+_LEAST = math.ulp(0.0)
+_TIMED = (c.Now, c.Entered, c.Left, c.MeanStay, c.Instant)
+
+
+def _all(answers: list[bool | None]) -> bool | None:
+    if False in answers:
+        return False
+    return None if None in answers else True
+
+
+def _any(answers: list[bool | None]) -> bool | None:
+    if True in answers:
+        return True
+    return None if None in answers else False
+
+
+def quantified(node: c.Spatial) -> bool:
+    return any(isinstance(end, c.AnyOf) or (isinstance(end, c.InLayer) and end.any) for end in (node.left, node.right))
+
+
+def _number(constraint: Constraint | None) -> float | None:
+    """The number, if there is exactly one."""
+    if not isinstance(constraint, Values) or len(constraint.items) != 1:
+        return None
+    value = constraint.items[0]
+    return None if isinstance(value, (bool, str)) else value

@@ -1,0 +1,539 @@
+"""The definition: ops applied one at a time, everything they touch asked again, transitions told.
+
+No indexes and no cleverness. Every faster or distributed engine must give exactly these notifications.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nearcast.errors import OpError, UnknownName
+from nearcast.match import admit
+from nearcast.match.binding import Binding, follow
+from nearcast.match.chain import Pair, advance, is_idle, ready_at
+from nearcast.match.choice import choose
+from nearcast.match.history import Relations, mentions, tracked
+from nearcast.match.question import Question
+from nearcast.match.verdict import Candidate, Judge, Key, Subscribed, Verdict
+from nearcast.match.world import Client, Published, World
+from nearcast.model import condition as c
+from nearcast.model import op as ops
+from nearcast.model.fix import Fix
+from nearcast.model.layer import Layer
+from nearcast.model.moment import FOREVER, NEVER, Moment
+from nearcast.model.notification import Cause, Kind, Notification, Reason, by_entity, by_fix, by_timer, notification_id
+from nearcast.model.statement import FromLayer, Publication, Subscription
+
+__all__ = ["Reference"]
+
+Holder = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened, for the notifications that it causes."""
+
+    cause: Cause
+    reason: Reason
+    client: str | None = None
+    """Whose op it was; nobody's concerns everyone."""
+    added: tuple[str, str] | None = None
+    """The subscription that was added, whose first matches are a snapshot."""
+    touched: tuple[str, str] | None = None
+    """The publication that was updated."""
+    moved: bool = False
+    """All that the client owns changed with it: its fix or its attributes did."""
+
+
+class Reference:
+    """The state of one system. ``apply`` takes the ops of a log in order and gives each one's notifications.
+
+    An op that is refused raises one of our errors and changes nothing. ``lateness`` (microseconds) holds every
+    client's fixes back, unless the client has a window of its own. ``thorough`` asks everything again after each
+    op, touched or not; the answers are the same.
+    """
+
+    def __init__(self, lateness: int = 0, thorough: bool = False) -> None:
+        self.world = World()
+        self.lateness = lateness
+        self.thorough = thorough
+        self.subscriptions: dict[tuple[str, str], Subscribed] = {}
+        self.counts: Counter[str] = Counter()
+        """Fixes that were stale, by the word ``stale``; ops applied, by their name."""
+        self._everyone: Moment = NEVER
+        self._latest: Moment = NEVER
+        self._clocks: dict[str, Moment] = {}
+        self._last_fix: dict[str, int] = {}
+        self._versions: dict[str, tuple[int, int]] = {}
+        self._relations: dict[Holder, Relations] = {}
+        self._judge = Judge(self.world, self._relations_of)
+
+    # ---- ops -------------------------------------------------------------------------------------
+
+    def apply(self, op: ops.Op) -> list[Notification]:
+        admit.check(op, self.world, self.subscriptions)
+        self.counts[type(op).__name__] += 1
+        if isinstance(op, ops.SystemOp):
+            return list(self._system(op))
+        if isinstance(op, ops.Move):
+            return list(self._move(op))
+        return list(self._client(op))
+
+    def _system(self, op: ops.SystemOp) -> Iterator[Notification]:
+        """An op of nobody's is everyone's: all clocks go forward with it."""
+        yield from self._release(op.time)
+        now = int(max(op.time, self._everyone))
+        yield from self._advance(None, now)
+        if not isinstance(op, ops.Tick):
+            entity = self._define(op)
+            cause = by_entity(entity, *self._version(entity, now))
+            yield from self._step(Change(cause, Reason.DEFINED))
+        self._bury()
+
+    def _define(self, op: ops.SystemOp) -> str:
+        world = self.world
+        match op:
+            case ops.DefineSpace(space=space):
+                world.spaces[space.name] = space
+                return f"space:{space.name}"
+            case ops.DefinePlace(place=place):
+                world.places[place.path] = place
+                return f"place:{place.path}"
+            case ops.DefineRelation(relation=relation):
+                world.relations[relation.name] = relation
+                return f"relation:{relation.name}"
+            case ops.DefineLayer(layer=layer, patch=patch, drop=drop):
+                old = world.layers[layer.name].regions if patch else ()
+                replaced = {*drop, *(r.id for r in layer.regions)}
+                kept = tuple(r for r in old if r.id not in replaced)
+                world.layers[layer.name] = Layer(layer.name, (*kept, *layer.regions))
+                return f"layer:{layer.name}"
+            case ops.RemoveSpace(name=name):
+                del world.spaces[name]
+                return f"space:{name}"
+            case ops.RemovePlace(name=name):
+                del world.places[name]
+                return f"place:{name}"
+            case ops.RemoveRelation(name=name):
+                del world.relations[name]
+                return f"relation:{name}"
+            case ops.RemoveLayer(name=name):
+                del world.layers[name]
+                return f"layer:{name}"
+        raise OpError(f"{type(op).__name__} defines nothing")
+
+    def _client(self, op: ops.ClientOp) -> Iterator[Notification]:
+        now = self._effective(op.time, op.client)
+        yield from self._advance(op.client, now)
+        self._wake(op.client, now)
+        match op:
+            case ops.Publish(publication=publication):
+                yield from self._step(self._publish(publication, now))
+            case ops.Retract(client=client, id=id_):
+                del self.world.publications[client, id_]
+                yield from self._step(self._changed(f"publication:{client}/{id_}", Reason.RETRACTED, client, now))
+                self._relations.pop(("publication", client, id_), None)
+            case ops.Subscribe(subscription=subscription):
+                yield from self._step(self._subscribe(subscription, now))
+            case ops.Unsubscribe(client=client, id=id_):
+                self._drop_subscription(client, id_)
+            case ops.SetClient(client=client):
+                self._set_client(op)
+                change = self._changed(f"client:{client}", Reason.ATTRIBUTES, client, now)
+                yield from self._step(replace(change, moved=True))
+            case ops.Forget(client=client):
+                self._forget(client)
+                yield from self._step(self._changed(f"client:{client}", Reason.GONE, client, now))
+            case ops.Emit():
+                yield from self._emit(op, now)
+
+    def _publish(self, publication: Publication, now: int) -> Change:
+        key = (publication.owner, publication.id)
+        known = key in self.world.publications and self.world.publications[key].expires > now
+        change = self._changed(f"publication:{key[0]}/{key[1]}", Reason.EDITED if known else Reason.PUBLISHED, key[0], now)
+        version = (change.cause.number, change.cause.ordinal)
+        self.world.publications[key] = Published(publication, version, _ends(publication.expires, now))
+        return replace(change, touched=key)
+
+    def _subscribe(self, subscription: Subscription, now: int) -> Change:
+        key = (subscription.owner, subscription.id)
+        old = self.subscriptions.get(key)
+        if old is not None and old.expires <= now:
+            self._drop_subscription(*key)
+            old = None
+        reason = Reason.EDITED if old else Reason.SUBSCRIBED
+        change = self._changed(f"subscription:{key[0]}/{key[1]}", reason, key[0], now)
+        version = (change.cause.number, change.cause.ordinal)
+        made = Subscribed(subscription, version, _ends(subscription.options.expires, now))
+        if old is not None:
+            made.pairs = old.pairs
+            admit.carry_latches(old.subscription, made)
+        self.subscriptions[key] = made
+        return change if old else replace(change, added=key)
+
+    def _set_client(self, op: ops.SetClient) -> None:
+        client = self.world.clients[op.client]
+        for name, value in op.attributes.items():
+            if value is None:
+                client.attributes.pop(name, None)
+            else:
+                client.attributes[name] = value
+        if op.lease is not None:
+            client.lease = op.lease
+        if op.lateness is not None:
+            client.lateness = op.lateness
+
+    def _forget(self, client: str) -> None:
+        """What it published is gone, and so are its subscriptions. Only the time of its last fix is kept."""
+        self.world.clients.pop(client, None)
+        for owner, id_ in [key for key in self.world.publications if key[0] == client]:
+            del self.world.publications[owner, id_]
+            self._relations.pop(("publication", owner, id_), None)
+        for owner, id_ in [key for key in self.subscriptions if key[0] == client]:
+            self._drop_subscription(owner, id_)
+
+    def _drop_subscription(self, owner: str, id_: str) -> None:
+        del self.subscriptions[owner, id_]
+        self._relations.pop(("subscription", owner, id_), None)
+
+    def _emit(self, op: ops.Emit, now: int) -> Iterator[Notification]:
+        cause = by_entity(entity := f"reading:{op.client}/{op.publication}", *self._version(entity, now))
+        told: list[Notification] = []
+        for s in self.subscriptions.values():
+            for key, pair in s.pairs.items():
+                if key[:2] == (op.publication, op.client) and pair.binding is Binding.ACTIVE and self._heard(s, key, op):
+                    told.append(self._notification(s, key, Kind.READING, self._time(s, key), Change(cause, Reason.EMITTED), op.values))
+        yield from sorted(told, key=lambda n: n.order)
+
+    def _heard(self, s: Subscribed, key: Key, op: ops.Emit) -> bool:
+        if s.subscription.on is None:
+            return False
+        theirs = self.world.publications[op.client, op.publication].publication
+        reading = self.world.reading(op.values)
+        return any(
+            Question(self.world, {"&": there, "#": here, "@": reading}, self._time(s, key)).ask(s.subscription.on) is True
+            for there in self.world.sides(op.client, op.publication, theirs.regions)
+            for here in self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
+        )
+
+    # ---- fixes -----------------------------------------------------------------------------------
+
+    def _move(self, op: ops.Move) -> Iterator[Notification]:
+        fix = Fix(op.position, op.time)
+        client = self.world.clients.get(op.client, Client())
+        window = self.lateness if client.lateness is None else client.lateness
+        if not window:
+            yield from self._fix(op.client, fix)
+        elif op.time <= self._last_fix.get(op.client, NEVER):
+            self.counts["stale"] += 1
+        else:
+            client = self.world.clients.setdefault(op.client, client)
+            client.held.append(fix)
+            client.newest = max(client.newest, op.time)
+            for ready in self._take(client, client.newest - window):
+                yield from self._fix(op.client, ready)
+
+    def _release(self, time: int) -> Iterator[Notification]:
+        """Apply the held fixes whose window a tick closes, of all clients in order of time."""
+        ready = []
+        for name, client in self.world.clients.items():
+            window = self.lateness if client.lateness is None else client.lateness
+            ready += [(fix.time, name, fix) for fix in self._take(client, time - window)]
+        for _, name, fix in sorted(ready, key=lambda held: held[:2]):
+            yield from self._fix(name, fix)
+
+    @staticmethod
+    def _take(client: Client, until: Moment) -> list[Fix]:
+        """The held fixes up to a time, in order; of several at one time the least comes first and wins."""
+        ready = sorted((f for f in client.held if f.time <= until), key=lambda f: (f.time, f.position.order))
+        client.held = [f for f in client.held if f.time > until]
+        return ready
+
+    def _fix(self, name: str, fix: Fix) -> Iterator[Notification]:
+        if fix.time <= self._last_fix.get(name, NEVER):
+            self.counts["stale"] += 1
+            return
+        now = self._effective(fix.time, name)
+        yield from self._advance(name, now)
+        client = self._wake(name, now)
+        client.previous, client.fix = client.fix, fix
+        self._last_fix[name] = fix.time
+        change = Change(by_fix(name, fix.time), Reason.MOVED, name, moved=True)
+        yield from self._step(change, passing=name)
+        yield from self._step(change)
+
+    # ---- time ------------------------------------------------------------------------------------
+
+    def _clock(self, client: str) -> Moment:
+        return max(self._everyone, self._clocks.get(client, NEVER))
+
+    def _time(self, s: Subscribed, key: Key) -> int:
+        """The present of a pair: the later of its clients' clocks; of a choice, the latest of all."""
+        if s.chooses:
+            return int(self._latest)
+        return int(max(self._clock(client) for client in (s.owner, key[1], key[3])))
+
+    def _effective(self, time: int, client: str) -> int:
+        return int(max(time, self._clock(client)))
+
+    def _set_clock(self, client: str | None, now: int) -> None:
+        if client is None:
+            self._everyone = now
+        else:
+            self._clocks[client] = now
+        self._latest = max(self._latest, now)
+
+    def _advance(self, client: str | None, now: int) -> Iterator[Notification]:
+        """Let time pass, for a client or for everyone, stopping at each instant when something comes due."""
+        while (due := self._next_due(client, now)) is not None:
+            self._set_clock(client, due)
+            change = Change(by_timer(due), Reason.TIME, client)
+            yield from self._step(change)
+        self._set_clock(client, now)
+        if client is not None and client in self.world.clients and self.world.clients[client].ends <= now:
+            self._forget(client)
+
+    def _next_due(self, client: str | None, now: int) -> int | None:
+        pairs = (
+            pair.due
+            for s in self.subscriptions.values()
+            for key, pair in s.pairs.items()
+            if pair.due is not None and (client is None or s.chooses or client in (s.owner, key[1], key[3]))
+        )
+        relations = (
+            due
+            for known in self._relations.values()
+            for due, clients in known.dues
+            if client is None or client in clients
+        )
+        return min((due for due in (*pairs, *relations) if due <= now), default=None)
+
+    def _wake(self, name: str, now: int) -> Client:
+        """The client, alive: every op of its own renews its lease."""
+        client = self.world.clients.setdefault(name, Client())
+        client.seen = now
+        return client
+
+    def _bury(self) -> None:
+        """Drop what everyone's time has passed; those concerned were told when it came due."""
+        for name in [n for n, client in self.world.clients.items() if client.ends <= self._everyone]:
+            self._forget(name)
+        for key in [k for k, p in self.world.publications.items() if p.expires <= self._everyone]:
+            del self.world.publications[key]
+            self._relations.pop(("publication", *key), None)
+        for key in [k for k, s in self.subscriptions.items() if s.expires <= self._everyone]:
+            self._drop_subscription(*key)
+        self._versions = {entity: v for entity, v in self._versions.items() if v[0] >= self._everyone}
+
+    def _version(self, entity: str, now: int) -> tuple[int, int]:
+        """The time it took effect and, for several at one time, which of them it was."""
+        time, ordinal = self._versions.get(entity, (now, -1))
+        self._versions[entity] = (now, ordinal + 1 if time == now else 0)
+        return self._versions[entity]
+
+    def _changed(self, entity: str, reason: Reason, client: str, now: int) -> Change:
+        return Change(by_entity(entity, *self._version(entity, now)), reason, client)
+
+    # ---- matching --------------------------------------------------------------------------------
+
+    def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
+        """Ask again what the change may have turned, and tell the transitions: leaves first, in a fixed order."""
+        self._observe(passing)
+        told: list[Notification] = []
+        for s in list(self.subscriptions.values()):
+            if passing is None or self._looks_at_steps(s):
+                told += self._match(s, change, passing)
+        return sorted(told, key=lambda n: n.order)
+
+    def _match(self, s: Subscribed, change: Change, passing: str | None) -> Iterator[Notification]:
+        client = None if self._is_wide(s, change) else change.client
+        candidates = {candidate.key: candidate for candidate in self._judge.candidates(s, client)}
+        vanished = [key for key in s.pairs if key not in candidates and (client is None or client in key[1::2])]
+        verdicts: dict[Key, Verdict] = {}
+        for key, candidate in candidates.items():
+            now = self._time(s, key)
+            if now < min(s.expires, self.world.clients[s.owner].ends):
+                verdicts[key] = self._judge.judge(s, candidate, now, passing=passing)
+            else:
+                s.pairs.pop(key, None)
+        how = s.subscription.choice or s.subscription.nearest
+        current = {key for key, pair in s.pairs.items() if pair.since is not None}
+        chosen = choose(how, {key: v.distance for key, v in verdicts.items() if v.satisfied}, current)
+        for key in vanished:
+            yield from self._settle(s, Candidate(key), Verdict(alive=True, gone=change.reason), False, change)
+        for key, verdict in verdicts.items():
+            yield from self._settle(s, candidates[key], verdict, key in chosen, change, passing)
+
+    def _settle(
+        self, s: Subscribed, candidate: Candidate, verdict: Verdict, chosen: bool, change: Change,
+        passing: str | None = None,
+    ) -> Iterator[Notification]:  # fmt: skip
+        options, key = s.subscription.options, candidate.key
+        now = self._time(s, key)
+        pair = s.pairs.setdefault(key, Pair())
+        was = replace(pair)
+        pair.latches, pair.satisfied, pair.alive = frozenset(verdict.latched), verdict.satisfied, verdict.alive
+        kind = advance(pair, chosen, now, options)
+        pair.binding = follow(pair.binding, alive=verdict.alive, bound=pair.told)
+        waits = [int(ready_at(pair, options)[0])] if pair.since is not None and not pair.told else []
+        pair.due = min([turn for turn in (*verdict.turns, *waits) if turn > now], default=None)
+        if verdict.allowed and verdict.gone is None:
+            pair.content = self._content(key)
+        if kind is None and was.told and passing is None and options.updates and _updates(key, change):
+            kind = Kind.UPDATE
+        if kind is not None and s.subscription.on is None:
+            yield self._told(s, candidate, kind, now, was, verdict, change)
+        if is_idle(pair, options, now):
+            del s.pairs[key]
+
+    def _told(
+        self, s: Subscribed, candidate: Candidate, kind: Kind, now: int, was: Pair, verdict: Verdict, change: Change
+    ) -> Notification:
+        pair = s.pairs[candidate.key]
+        reason = self._why_leave(s, verdict, change) if kind is Kind.LEAVE else self._why_enter(s, was, pair, now, change)
+        if kind is Kind.ENTER and change.added == (s.owner, s.subscription.id):
+            kind = Kind.SNAPSHOT
+        why = {"was": was.told, "is": pair.told, **self._evidence(s, candidate, now, verdict)}
+        return self._notification(s, candidate.key, kind, now, replace(change, reason=reason), {}, why)
+
+    @staticmethod
+    def _why_leave(s: Subscribed, verdict: Verdict, change: Change) -> Reason:
+        if verdict.gone is not None:
+            return verdict.gone
+        if not verdict.alive:
+            return Reason.WHILE
+        if verdict.own and not verdict.allowed:
+            return Reason.UNMATCHED
+        if verdict.satisfied or s.subscription.choice is not None:
+            return Reason.SOURCE
+        return change.reason
+
+    @staticmethod
+    def _why_enter(s: Subscribed, was: Pair, pair: Pair, now: int, change: Change) -> Reason:
+        if not was.alive:
+            return Reason.WHILE
+        if pair.since is not None and pair.since < now and not was.told:
+            return ready_at(replace(pair, entered=was.entered), s.subscription.options)[1]
+        if was.satisfied and s.chooses:
+            return Reason.SOURCE
+        return change.reason
+
+    def _evidence(self, s: Subscribed, candidate: Candidate, now: int, verdict: Verdict) -> dict[str, Any]:
+        """What decided, as far as the publisher's filter lets the subscriber see it."""
+        key = candidate.key
+        versions = {"subscription": list(s.version)}
+        published = self.world.publications.get((key[1], key[0]))
+        if not verdict.allowed or verdict.gone is not None:
+            return {"versions": versions}
+        if published is not None:
+            versions["publication"] = list(published.version)
+        exact = self._judge.judge(s, candidate, now, exact=True)
+        fixes = {side: self._fix_evidence(name) for side, name in (("#", key[3] or s.owner), ("&", key[1]))}
+        return {
+            "versions": versions,
+            "conditions": [{"holds": m.holds, "depth": m.depth} for m in exact.measures],
+            "fixes": {side: fix for side, fix in fixes.items() if fix},
+        }
+
+    def _fix_evidence(self, client: str) -> dict[str, Any] | None:
+        known = self.world.clients.get(client)
+        if known is None or known.fix is None:
+            return None
+        position = known.fix.position
+        shown = {"x": position.point and position.point.x, "y": position.point and position.point.y, "place": position.place}
+        return {"time": known.fix.time, **{name: value for name, value in shown.items() if value is not None}}
+
+    def _content(self, key: Key) -> str:
+        published = self.world.publications.get((key[1], key[0]))
+        return published.publication.content if published else ""
+
+    def _notification(
+        self, s: Subscribed, key: Key, kind: Kind, now: int, change: Change, values: Any, why: Any = None
+    ) -> Notification:
+        publication, publisher, region, peer = key
+        about = {
+            "subscription": s.subscription.id, "subscriber": s.owner, "publication": publication,
+            "publisher": publisher or None, "region": region or None, "peer": peer or None, "kind": kind, "cause": change.cause,
+        }  # fmt: skip
+        return Notification(
+            id=notification_id(**about), time=now, reason=change.reason, content=s.pairs[key].content,
+            values=dict(values), why=why or {}, **about,
+        )  # fmt: skip
+
+    # ---- what is touched -------------------------------------------------------------------------
+
+    def _is_wide(self, s: Subscribed, change: Change) -> bool:
+        """Whether an op of one client may turn pairs of others, or all pairs are the client's own."""
+        own = change.client in (None, s.owner)
+        return self.thorough or own or s.chooses or _asks_for_any(s.subscription) or self._someone_asks_for_any
+
+    @property
+    def _someone_asks_for_any(self) -> bool:
+        return any(_asks_for_any(p.publication.filter) for p in self.world.publications.values())
+
+    def _looks_at_steps(self, s: Subscribed) -> bool:
+        """Whether CROSSES matters; a crossing never counts for dwell."""
+        everyone = [p.publication.filter for p in self.world.publications.values()]
+        source = s.subscription.source
+        named = self.world.relations.get(getattr(source, "name", "")) if not isinstance(source, FromLayer) else None
+        statements = (s.subscription.filter, s.subscription.life, named and named.filter, *everyone)
+        return not s.subscription.options.dwell and any(isinstance(n, c.Crosses) for n in c.walk(statements))
+
+    # ---- τ and π ---------------------------------------------------------------------------------
+
+    def _relations_of(self, holder: Holder) -> Relations:
+        return self._relations.setdefault(holder, Relations())
+
+    def _observe(self, passing: str | None) -> None:
+        """Bring the histories of all relations that some statement asks about up to now."""
+        subscribed = {key: (s.subscription.regions, self.world.clients[key[0]].ends) for key, s in self.subscriptions.items()}
+        published = {key: (p.publication.regions, self.world.ends(key)) for key, p in self.world.publications.items()}
+        for relations in self._relations.values():
+            relations.dues.clear()
+        for s in self.subscriptions.values():
+            wanted = tracked(s.subscription.filter, s.subscription.life)
+            self._watch("subscription", s.owner, s.subscription.id, s.subscription.regions, wanted, "#", published, passing)
+        for p in self.world.publications.values():
+            mine = p.publication
+            self._watch("publication", mine.owner, mine.id, mine.regions, tracked(mine.filter), "&", subscribed, passing)
+
+    def _watch(
+        self, kind: str, owner: str, id_: str, regions: Any, wanted: list[c.Spatial], side: c.Side,
+        others: dict[tuple[str, str], Any], passing: str | None,
+    ) -> None:  # fmt: skip
+        if not wanted:
+            return
+        relations = self._relations_of((kind, owner, id_))
+        other: c.Side = "&" if side == "#" else "#"
+        for relation in wanted:
+            mine = (owner,) if mentions(relation, side) else ()
+            parties: set[tuple[str, ...]] = {()}
+            if mentions(relation, other):
+                past = {key for known, key in relations.histories if known == relation}
+                parties = {key for key in others if key[0] != owner} | past
+            for key in parties:
+                there, ends = others.get((key[0], key[1]), ((), NEVER)) if key else ((), FOREVER)
+                ours = self.world.sides(owner, id_, regions)[0]
+                sides = {side: ours, **({other: self.world.sides(key[0], key[1], there)[0]} if key else {})}
+                question = Question(self.world, sides, 0, passing=passing)
+                relations.observe(relation, key, question, (*mine, *key[:1]), self._clock, ends)
+
+
+def _ends(expires: c.Duration | c.Instant | None, now: int) -> Moment:
+    if expires is None:
+        return FOREVER
+    return now + expires.micros if isinstance(expires, c.Duration) else expires.micros
+
+
+def _asks_for_any(statement: Subscription | c.Condition) -> bool:
+    conditions = (statement.filter, statement.life) if isinstance(statement, Subscription) else statement
+    return any(isinstance(node, c.AnyOf) for node in c.walk(conditions))
+
+
+def _updates(key: Key, change: Change) -> bool:
+    """Whether the matched thing itself changed or moved."""
+    publication, publisher, _, peer = key
+    return (change.moved and change.client in (publisher, peer)) or change.touched == (publisher, publication)

@@ -1,0 +1,230 @@
+"""What a subscription may match, and whether it does: both filters, life control, and the lives of both sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from nearcast.match.chain import Pair
+from nearcast.match.history import Relations, mentions
+from nearcast.match.question import Measure, Question, Rigour
+from nearcast.match.world import Side, World
+from nearcast.model import condition as c
+from nearcast.model.layer import LayerRegion
+from nearcast.model.moment import FOREVER, Moment
+from nearcast.model.notification import Reason
+from nearcast.model.region import distance as region_distance
+from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, RelationDefinition, Subscription, spanned_layer
+
+__all__ = ["Candidate", "Judge", "Key", "Subscribed", "Verdict"]
+
+Key = tuple[str, str, str, str]
+"""(publication, publisher, region, peer); what does not apply is empty. Ties are broken in this order."""
+
+
+@dataclass(slots=True)
+class Subscribed:
+    """A subscription, and all that is remembered for it."""
+
+    subscription: Subscription
+    version: tuple[int, int]
+    expires: Moment = FOREVER
+    pairs: dict[Key, Pair] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> str:
+        return self.subscription.owner
+
+    @property
+    def chooses(self) -> bool:
+        return self.subscription.chooses
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    key: Key
+    region: LayerRegion | None = None
+
+
+@dataclass(slots=True)
+class Verdict:
+    own: bool = False
+    """The subscription's filter holds."""
+    alive: bool = False
+    """Its life control is true."""
+    allowed: bool = False
+    """The publisher's filter holds."""
+    gone: Reason | None = None
+    """The other side is no more."""
+    distance: float | None = None
+    turns: list[int] = field(default_factory=list)
+    measures: list[Measure] = field(default_factory=list)
+    latched: set[tuple[Any, ...]] = field(default_factory=set)
+
+    @property
+    def satisfied(self) -> bool:
+        return self.own and self.alive and self.allowed and self.gone is None
+
+    def ask(self, question: Question, condition: c.Condition) -> bool:
+        """Ask, and keep when the answer may turn and what now counts as inside."""
+        answer = question.ask(condition) is True
+        self.turns += question.turns
+        self.latched |= question.latched
+        return answer
+
+
+class Judge:
+    """Judges candidates in a world. ``relations`` finds the histories of a statement by its holder."""
+
+    def __init__(self, world: World, relations: Callable[[tuple[str, str, str]], Relations]) -> None:
+        self.world = world
+        self.relations = relations
+
+    # ---- who may match ---------------------------------------------------------------------------
+
+    def candidates(self, s: Subscribed, client: str | None = None) -> Iterator[Candidate]:
+        """Everything the subscription may match; with a client, only what involves it."""
+        match s.subscription.source:
+            case FromLayer(name):
+                layer = self.world.layers.get(name) if client is None else None
+                for r in layer.regions if layer else ():
+                    yield Candidate((name, "", r.id, ""), r)
+            case FromRelation(name):
+                for a, b in self._members(name, client):
+                    yield Candidate((name, min(a, b), "", max(a, b)))
+            case FromSpaces():
+                for owner, id_ in list(self.world.publications):
+                    if owner != s.owner and client in (None, owner):
+                        yield from self._spanned(s, (id_, owner, "", ""))
+
+    def _spanned(self, s: Subscribed, key: Key) -> Iterator[Candidate]:
+        span = spanned_layer(s.subscription)
+        if span is None:
+            yield Candidate(key)
+        elif span.layer in self.world.layers:
+            for r in self.world.layers[span.layer].regions:
+                yield Candidate((key[0], key[1], r.id, ""), r)
+
+    def _members(self, name: str, client: str | None) -> Iterator[tuple[str, str]]:
+        """The pairs (&, #) of a relation; of the two orders of a pair in both groups, the lesser first."""
+        relation = self.world.relations.get(name)
+        if relation is None:
+            return
+        known = self.world.clients
+        first = [m for m in relation.members if m in known] if relation.members else sorted(known)
+        second = [m for m in relation.others if m in known] if relation.others else first
+        for a, b in product(first, second):
+            mirrored = b in first and a in second
+            if a != b and (a < b or not mirrored) and client in (None, a, b):
+                yield a, b
+
+    # ---- does it match ---------------------------------------------------------------------------
+
+    def judge(
+        self, s: Subscribed, candidate: Candidate, now: int, *, passing: str | None = None, exact: bool = False
+    ) -> Verdict:
+        verdict = Verdict()
+        known = s.pairs.get(candidate.key)
+        latches = known.latches if known else frozenset()
+        rigour, fresh = Rigour.of(s.subscription.options), s.subscription.options.fresh
+        here = self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
+        holder = ("subscription", s.owner, s.subscription.id)
+
+        def question(case: tuple[int, ...], there: Side | None, mine: Side) -> Question:
+            sides = {"#": mine} if there is None else {"&": there, "#": mine}
+            return Question(
+                self.world, sides, now, rigour, latches, case, candidate.region, passing, fresh,
+                self._recall(holder, "&"), exact,
+            )  # fmt: skip
+
+        relation = self._relation(s)
+        there, others = self._other_side(candidate, relation, here)
+        own = relation.filter if relation else s.subscription.filter
+        for (i, yours), (j, mine) in product(enumerate(there), enumerate(others)):
+            asked = question((i, j), yours, mine)
+            verdict.own |= verdict.ask(asked, own)
+            verdict.measures += asked.measures
+            verdict.distance = self._nearer(s, verdict.distance, yours, mine)
+        verdict.own = verdict.own and self._selected(s, candidate)
+        verdict.alive = any([verdict.ask(question((j,), None, mine), s.subscription.life) for j, mine in enumerate(here)])
+        self._judge_their_side(verdict, s, candidate, relation, there, here, now)
+        return verdict
+
+    def _relation(self, s: Subscribed) -> RelationDefinition | None:
+        source = s.subscription.source
+        return self.world.relations.get(source.name) if isinstance(source, FromRelation) else None
+
+    def _other_side(
+        self, candidate: Candidate, relation: RelationDefinition | None, here: list[Side]
+    ) -> tuple[list[Side], list[Side]]:
+        """The sides & and # that the filter is about."""
+        publication, publisher, _, peer = candidate.key
+        if relation is not None:
+            pair = next((a, b) for a, b in self._members(publication, publisher) if {a, b} == {publisher, peer})
+            first, second = (self.world.sides(member, member, ()) for member in pair)
+            return first, second
+        if not publisher:
+            return [self.world.region_side(candidate.region)] if candidate.region else [], here
+        regions = self.world.publications[publisher, publication].publication.regions
+        return self.world.sides(publisher, publication, regions), here
+
+    def _selected(self, s: Subscribed, candidate: Candidate) -> bool:
+        source = s.subscription.source
+        if not isinstance(source, FromSpaces) or not source.names:
+            return True
+        publication, publisher, _, _ = candidate.key
+        shown = self.world.visible(self.world.publications[publisher, publication].publication.regions)
+        return any(self.world.valid_in(r, name) for r in shown for name in source.names)
+
+    def _judge_their_side(
+        self, verdict: Verdict, s: Subscribed, candidate: Candidate, relation: RelationDefinition | None,
+        there: list[Side], here: list[Side], now: int,
+    ) -> None:  # fmt: skip
+        publication, publisher, _, peer = candidate.key
+        asker = ("publication", publisher, publication)
+        filter_ = relation.permit if relation else c.ALWAYS
+        if publisher and not peer:
+            published = self.world.publications[publisher, publication]
+            filter_ = published.publication.filter
+            self._lifetime(verdict, self.world.ends((publisher, publication)), published.expires, now)
+        for member in (publisher, peer) if peer else ():
+            self._lifetime(verdict, self.world.clients[member].ends, FOREVER, now)
+        for yours, mine in product(there, here):
+            asked = Question(self.world, {"&": yours, "#": mine}, now, recall=self._recall(asker, "#"))
+            verdict.allowed |= verdict.ask(asked, filter_)
+
+    @staticmethod
+    def _lifetime(verdict: Verdict, ends: Moment, expires: Moment, now: int) -> None:
+        if now >= ends:
+            verdict.gone = Reason.EXPIRED if now >= expires == ends else Reason.GONE
+        elif ends < FOREVER:
+            verdict.turns.append(int(ends))
+
+    def _nearer(self, s: Subscribed, known: float | None, there: Side, here: Side) -> float | None:
+        """The least distance seen, for those subscriptions that choose by it."""
+        if not s.chooses:
+            return None
+        nearest = s.subscription.nearest
+        if nearest and nearest.space:
+            found = self._space_distance(nearest.space, there, here)
+        else:
+            a, b = (side.located.geometry if side.located else None for side in (there, here))
+            found = self.world.ground.distance(a.shape, b.shape) if a and b else math.inf
+        return found if known is None or found < known else known
+
+    def _space_distance(self, name: str, there: Side, here: Side) -> float:
+        space = self.world.spaces.get(name)
+        a, b = (next((r for r in side.regions if self.world.valid_in(r, name)), None) for side in (there, here))
+        return region_distance(a, b, space) if space and a and b else math.inf
+
+    def _recall(self, holder: tuple[str, str, str], other: c.Side) -> Callable[[c.Spatial, Question], list[tuple[Moment, Moment]]]:
+        def recall(relation: c.Spatial, question: Question) -> list[tuple[Moment, Moment]]:
+            side = question.sides.get(other)
+            parties = (side.client or "", side.id) if side and mentions(relation, other) else ()
+            return self.relations(holder).recall(relation, parties)
+
+        return recall
+

@@ -1,0 +1,148 @@
+"""The present state that conditions are asked about: who and what exists, where it is, what it is like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+from nearcast.model.constraint import Scalar, contains
+from nearcast.model.fix import Fix, Located
+from nearcast.model.layer import Layer, LayerRegion
+from nearcast.model.metric import Ground, ground_of
+from nearcast.model.moment import FOREVER, NEVER, Moment
+from nearcast.model.place import Place, PlaceName, is_under, places_named
+from nearcast.model.region import Region, is_valid, region
+from nearcast.model.shape import Geometry
+from nearcast.model.space import LOCATION, Metric, SubjectSpace
+from nearcast.model.statement import Publication, RelationDefinition
+
+__all__ = ["Client", "Published", "Side", "World"]
+
+
+@dataclass(slots=True)
+class Client:
+    attributes: dict[str, Scalar] = field(default_factory=dict)
+    fix: Fix | None = None
+    previous: Fix | None = None
+    lease: int | None = None
+    seen: Moment = NEVER
+    """When its last own op took effect; its lease runs from then."""
+    lateness: int | None = None
+    held: list[Fix] = field(default_factory=list)
+    """Fixes that wait for their lateness window to pass."""
+    newest: Moment = NEVER
+
+    @property
+    def ends(self) -> Moment:
+        return FOREVER if self.lease is None else self.seen + self.lease
+
+
+@dataclass(slots=True)
+class Published:
+    publication: Publication
+    version: tuple[int, int]
+    expires: Moment = FOREVER
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a match, with one region chosen for each space it has regions in."""
+
+    world: World
+    client: str | None
+    id: str
+    regions: tuple[Region, ...]
+
+    @cached_property
+    def fix(self) -> Fix | None:
+        """The fix that says where it is, unless a region of its own does."""
+        if self.client is None or any(r.geometry or r.place for r in self.regions):
+            return None
+        client = self.world.clients.get(self.client)
+        return client.fix if client else None
+
+    @cached_property
+    def located(self) -> Located | None:
+        for r in self.regions:
+            if r.geometry:
+                return Located(r.geometry)
+            if r.place:
+                found = places_named(self.world.ordered_places(), r.place)
+                return Located(found[0].geometry, found[0].path) if found else None
+        return Located.by(self.fix.position) if self.fix else None
+
+
+class World:
+    def __init__(self) -> None:
+        self.spaces: dict[str, SubjectSpace] = {"location": LOCATION}
+        self.places: dict[str, Place] = {}
+        self.layers: dict[str, Layer] = {}
+        self.relations: dict[str, RelationDefinition] = {}
+        self.clients: dict[str, Client] = {}
+        self.publications: dict[tuple[str, str], Published] = {}
+
+    @property
+    def metric(self) -> Metric:
+        return self.spaces["location"].metric
+
+    @property
+    def ground(self) -> Ground:
+        return ground_of(self.metric)
+
+    def ordered_places(self) -> list[Place]:
+        return [self.places[path] for path in sorted(self.places)]
+
+    def extents(self, named: PlaceName) -> list[Located]:
+        """Where a named place is: itself and everything in it."""
+        roots = [place.path for place in places_named(self.ordered_places(), named)]
+        if not named.level and not roots:
+            return [Located(path=named.name)]  # a path needs no definition to be compared with a path
+        inside = [p for p in self.ordered_places() if any(is_under(p.path, root) for root in roots)]
+        return [Located(place.geometry, place.path) for place in inside]
+
+    def place_of(self, located: Located) -> str | None:
+        """The path of the place one is in: the one that was said, else the smallest that contains the point."""
+        if located.path is not None or located.geometry is None:
+            return located.path
+        containing = [p for p in self.ordered_places() if p.geometry and self.within_heights(located.geometry, p.geometry)
+                      and self.ground.contains(p.geometry.shape, located.geometry.shape)]  # fmt: skip
+        return min(containing, key=lambda p: (self.ground.size(p.geometry.shape), p.path)).path if containing else None
+
+    @staticmethod
+    def within_heights(inner: Geometry, outer: Geometry) -> bool:
+        """Whether the altitude and the floor fit; a missing value fails a range."""
+        for have, want in ((inner.altitude, outer.altitude), (inner.floor, outer.floor)):
+            if want is not None and (have is None or not contains(want, have)):
+                return False
+        return True
+
+    def ends(self, key: tuple[str, str]) -> Moment:
+        """When a publication ceases to be, by its own expiry or its owner's lease."""
+        owner = self.clients.get(key[0])
+        return min(self.publications[key].expires, owner.ends if owner else FOREVER)
+
+    def visible(self, regions: Iterable[Region]) -> list[Region]:
+        """The regions whose space is still defined."""
+        return [r for r in regions if r.space is None or r.space in self.spaces]
+
+    def valid_in(self, r: Region, name: str) -> bool:
+        space = self.spaces.get(name)
+        return space is not None and is_valid(r, space)
+
+    def sides(self, client: str | None, id_: str, regions: Iterable[Region]) -> list[Side]:
+        """Every way to choose one region for each space; the client's attributes are there in all of them."""
+        by_space: dict[str | None, list[Region]] = {}
+        for r in self.visible(regions):
+            by_space.setdefault(r.space, []).append(r)
+        known = self.clients.get(client) if client is not None else None
+        attributes = (region(None, known.attributes),) if known and known.attributes else ()
+        return [Side(self, client, id_, (*chosen, *attributes)) for chosen in product(*by_space.values())]
+
+    def reading(self, values: Mapping[str, Scalar]) -> Side:
+        return Side(self, None, "", (region(None, values),))
+
+    def region_side(self, r: LayerRegion) -> Side:
+        return Side(self, None, r.id, (Region("location", location=r.geometry), r.attributes))
+

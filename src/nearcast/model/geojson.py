@@ -1,0 +1,138 @@
+"""GeoJSON (RFC 7946) → layers. A feature that cannot be a region is refused by its number and id."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nearcast.errors import GeometryError, ModelError
+from nearcast.model.constraint import Constraint, Interval, Scalar, Values
+from nearcast.model.layer import Layer, LayerRegion
+from nearcast.model.region import Region
+from nearcast.model.shape import Disc, Geometry, Point, Shape, polygon
+
+__all__ = ["layer_from_geojson", "layer_to_geojson"]
+
+
+def layer_from_geojson(name: str, data: object) -> Layer:
+    """A layer from a FeatureCollection, a Feature, or a list of Features.
+
+    A region's id is the feature's id, else ``properties.id``, else ``properties.name``, else its position. A Point
+    with ``properties.radius``, in metres, is a disc. ``properties.floor`` (or OpenStreetMap's ``level``) and
+    ``properties.altitude`` are ranges: a number, ``[low, high]``, or text such as ``"0;1"``.
+    """
+    return Layer(name, tuple(_region(feature, i) for i, feature in enumerate(_features(data))))
+
+
+def _features(data: object) -> Sequence[object]:
+    if isinstance(data, Mapping) and data.get("type") == "FeatureCollection":
+        data = data.get("features")
+    elif isinstance(data, Mapping):
+        data = [data]
+    if not isinstance(data, list):
+        raise GeometryError("GeoJSON regions are a FeatureCollection with a list of features")
+    return data
+
+
+def _region(feature: object, position: int) -> LayerRegion:
+    if not isinstance(feature, Mapping) or feature.get("type") != "Feature":
+        raise GeometryError(f"feature {position} is not a GeoJSON Feature")
+    properties = feature.get("properties")
+    if properties is None:
+        properties = {}
+    if not isinstance(properties, Mapping):
+        raise GeometryError(f"feature {position} has properties that are not an object")
+    named = (feature.get("id"), properties.get("id"), properties.get("name"), position)
+    id_ = str(next(value for value in named if value is not None and value != ""))
+    try:
+        shape = _shape(feature.get("geometry"), properties, f"region {id_!r}")
+        geometry = Geometry(shape, _range(properties, "altitude"), _range(properties, "floor", "level"))
+        return LayerRegion(id_, geometry, Region(None, _attributes(properties)))
+    except ModelError as error:
+        raise GeometryError(f"feature {position} ({id_}): {error}") from None
+
+
+def _shape(geometry: object, properties: Mapping[str, Any], name: str) -> Shape:
+    if not isinstance(geometry, Mapping):
+        raise GeometryError("it has no geometry")
+    kind, coordinates = geometry.get("type"), geometry.get("coordinates")
+    if kind == "Point":
+        x, y = _pair(coordinates)
+        radius = properties.get("radius")
+        return Point(x, y) if radius is None else Disc(x, y, _number(radius, "radius"))
+    if kind == "Polygon":
+        return polygon([_polygon(coordinates)], name)
+    if kind == "MultiPolygon":
+        return polygon([_polygon(part) for part in _list(coordinates, "a MultiPolygon")], name)
+    raise GeometryError(f"{kind!r} is not an area; use Polygon, MultiPolygon, or Point with a radius")
+
+
+def _polygon(coordinates: object) -> list[list[tuple[float, float]]]:
+    rings = _list(coordinates, "a Polygon")
+    return [[_pair(corner) for corner in _list(ring, "a ring")] for ring in rings]
+
+
+def _list(value: object, what: str) -> list[Any]:
+    if not isinstance(value, list) or not value:
+        raise GeometryError(f"{what} needs a list of coordinates")
+    return value
+
+
+def _pair(value: object) -> tuple[float, float]:
+    if not isinstance(value, list) or len(value) < 2:
+        raise GeometryError(f"{value!r} is not a position; it needs two numbers")
+    return _number(value[0], "longitude"), _number(value[1], "latitude")
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise GeometryError(f"{what} {value!r} is not a number")
+    return float(value)
+
+
+def _range(properties: Mapping[str, Any], *names: str) -> Interval | None:
+    value = next((properties[name] for name in names if properties.get(name) is not None), None)
+    if value is None:
+        return None
+    parts = value.split(";") if isinstance(value, str) else value if isinstance(value, list) else [value]
+    try:
+        numbers = [float(part) for part in parts]
+        return Interval(min(numbers), max(numbers))
+    except (TypeError, ValueError):
+        raise GeometryError(f"{names[0]} {value!r} is not a number or a range") from None
+
+
+def _attributes(properties: Mapping[str, Any]) -> tuple[tuple[str, Constraint], ...]:
+    """The properties that conditions can use: scalars, and lists of scalars as sets. The rest is left out."""
+    found: list[tuple[str, Constraint]] = []
+    for name, value in properties.items():
+        values = value if isinstance(value, list) else [value]
+        if values and all(isinstance(v, Scalar) and not (isinstance(v, float) and not math.isfinite(v)) for v in values):
+            found.append((str(name), Values(tuple(values))))
+    return tuple(found)
+
+
+def layer_to_geojson(layer: Layer) -> dict[str, Any]:
+    """The same layer as a FeatureCollection; reading it back gives the same regions."""
+    return {"type": "FeatureCollection", "features": [_feature(r) for r in layer.regions]}
+
+
+def _feature(r: LayerRegion) -> dict[str, Any]:
+    shape, properties = r.geometry.shape, {}
+    for name, held in r.attributes.constraints:
+        if isinstance(held, Values):
+            properties[name] = held.items[0] if len(held.items) == 1 else list(held.items)
+    for name, heights in (("altitude", r.geometry.altitude), ("floor", r.geometry.floor)):
+        if heights is not None:
+            properties[name] = [heights.low, heights.high]
+    if isinstance(shape, (Point, Disc)):
+        if isinstance(shape, Disc):
+            properties["radius"] = shape.radius
+        geometry: dict[str, Any] = {"type": "Point", "coordinates": [shape.x, shape.y]}
+    else:
+        parts = [[[list(corner) for corner in ring] for ring in rings] for rings in shape.rings()]
+        geometry = {"type": "MultiPolygon", "coordinates": parts}
+        if len(parts) == 1:
+            geometry = {"type": "Polygon", "coordinates": parts[0]}
+    return {"type": "Feature", "id": r.id, "properties": properties, "geometry": geometry}
