@@ -1,4 +1,7 @@
-"""Ops → notifications.
+"""Ops → notifications, along the flow of data:
 
-``reference`` is the definition: short, obvious and slow. Everything faster or distributed must agree with it.
+``admit`` refuses what cannot be applied; ``world`` is the present state; ``verdict`` says what a subscription may
+match and asks its conditions as ``question``s, with ``history`` for τ and π; ``choice`` keeps some of those that
+hold; ``chain`` and ``binding`` turn "it holds" into "tell". ``reference`` drives them: it is the definition, short,
+obvious and slow, and everything faster or distributed must agree with it.
 """
