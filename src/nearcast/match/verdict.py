@@ -19,7 +19,7 @@ from nearcast.model.notification import Reason
 from nearcast.model.region import distance as region_distance
 from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, RelationDefinition, Subscription, spanned_layer
 
-__all__ = ["Candidate", "Judge", "Key", "Subscribed", "Verdict"]
+__all__ = ["Asked", "Candidate", "Judge", "Key", "Questions", "Subscribed", "Verdict"]
 
 Key = tuple[str, str, str, str]
 """(publication, publisher, region, peer); what does not apply is empty. Ties are broken in this order."""
@@ -49,6 +49,19 @@ class Candidate:
     region: LayerRegion | None = None
 
 
+Asked = tuple[c.Condition, list[Question]]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    own: Asked
+    """The subscription's filter."""
+    life: Asked
+    """Its life control."""
+    theirs: Asked
+    """The publisher's filter."""
+
+
 @dataclass(slots=True)
 class Verdict:
     own: bool = False
@@ -68,12 +81,14 @@ class Verdict:
     def satisfied(self) -> bool:
         return self.own and self.alive and self.allowed and self.gone is None
 
-    def ask(self, question: Question, condition: c.Condition) -> bool:
-        """Ask, and keep when the answer may turn and what now counts as inside."""
-        answer = question.ask(condition) is True
-        self.turns += question.turns
-        self.latched |= question.latched
-        return answer
+    def ask(self, asked: Asked) -> bool:
+        """Whether it holds for some choice of regions; keeps when that may turn and what now counts as inside."""
+        condition, questions = asked
+        answers = [question.ask(condition) is True for question in questions]
+        for question in questions:
+            self.turns += question.turns
+            self.latched |= question.latched
+        return True in answers
 
 
 class Judge:
@@ -127,38 +142,53 @@ class Judge:
         self, s: Subscribed, candidate: Candidate, now: int, *, passing: str | None = None, exact: bool = False
     ) -> Verdict:
         verdict = Verdict()
-        known = s.pairs.get(candidate.key)
-        latches = known.latches if known else frozenset()
-        rigour, fresh = Rigour.of(s.subscription.options), s.subscription.options.fresh
-        here = self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
-        holder = ("subscription", s.owner, s.subscription.id)
+        asked = self.questions(s, candidate, now, passing=passing, exact=exact)
+        verdict.own = verdict.ask(asked.own) and self._selected(s, candidate)
+        verdict.measures = [measure for question in asked.own[1] for measure in question.measures]
+        verdict.alive = verdict.ask(asked.life)
+        verdict.allowed = verdict.ask(asked.theirs)
+        for question in asked.own[1] if s.chooses else ():
+            verdict.distance = self._nearer(s, verdict.distance, question.sides["&"], question.sides["#"])
+        for ends, expires in self._lifetimes(candidate):
+            if now >= ends:
+                verdict.gone = Reason.EXPIRED if now >= expires == ends else Reason.GONE
+            elif ends < FOREVER:
+                verdict.turns.append(int(ends))
+        return verdict
 
-        def question(case: tuple[int, ...], there: Side | None, mine: Side) -> Question:
-            sides = {"#": mine} if there is None else {"&": there, "#": mine}
+    def questions(
+        self, s: Subscribed, candidate: Candidate, now: int, *, passing: str | None = None, exact: bool = False
+    ) -> Questions:
+        """The three conditions that decide, each with a question for every choice of regions."""
+        subscription, known = s.subscription, s.pairs.get(candidate.key)
+        relation = self._relation(s)
+        watchers = self.world.sides(s.owner, subscription.id, subscription.regions)
+        there, here = self._parties(candidate, relation, watchers)
+        holder, publisher = ("subscription", s.owner, subscription.id), ("publication", candidate.key[1], candidate.key[0])
+
+        def mine(case: tuple[int, ...], sides: dict[str, Side]) -> Question:
             return Question(
-                self.world, sides, now, rigour, latches, case, candidate.region, passing, fresh,
-                self._recall(holder, "&"), exact,
+                self.world, sides, now, Rigour.of(subscription.options), known.latches if known else frozenset(), case,
+                candidate.region, passing, subscription.options.fresh, self._recall(holder, "&"), exact,
             )  # fmt: skip
 
-        relation = self._relation(s)
-        there, others = self._other_side(candidate, relation, here)
-        own = relation.filter if relation else s.subscription.filter
-        for (i, yours), (j, mine) in product(enumerate(there), enumerate(others)):
-            asked = question((i, j), yours, mine)
-            verdict.own |= verdict.ask(asked, own)
-            verdict.measures += asked.measures
-            verdict.distance = self._nearer(s, verdict.distance, yours, mine)
-        verdict.own = verdict.own and self._selected(s, candidate)
-        verdict.alive = any([verdict.ask(question((j,), None, mine), s.subscription.life) for j, mine in enumerate(here)])
-        self._judge_their_side(verdict, s, candidate, relation, there, here, now)
-        return verdict
+        def theirs(sides: dict[str, Side]) -> Question:
+            return Question(self.world, sides, now, passing=passing, recall=self._recall(publisher, "#"))
+
+        both = list(product(enumerate(there), enumerate(here)))
+        return Questions(
+            own=(relation.filter if relation else subscription.filter,
+                 [mine((i, j), {"&": a, "#": b}) for (i, a), (j, b) in both]),
+            life=(subscription.life, [mine((j,), {"#": watcher}) for j, watcher in enumerate(watchers)]),
+            theirs=(self._their_filter(candidate, relation), [theirs({"&": a, "#": b}) for a, b in product(there, watchers)]),
+        )  # fmt: skip
 
     def _relation(self, s: Subscribed) -> RelationDefinition | None:
         source = s.subscription.source
         return self.world.relations.get(source.name) if isinstance(source, FromRelation) else None
 
-    def _other_side(
-        self, candidate: Candidate, relation: RelationDefinition | None, here: list[Side]
+    def _parties(
+        self, candidate: Candidate, relation: RelationDefinition | None, watchers: list[Side]
     ) -> tuple[list[Side], list[Side]]:
         """The sides & and # that the filter is about."""
         publication, publisher, _, peer = candidate.key
@@ -166,10 +196,26 @@ class Judge:
             pair = next((a, b) for a, b in self._members(publication, publisher) if {a, b} == {publisher, peer})
             first, second = (self.world.sides(member, member, ()) for member in pair)
             return first, second
-        if not publisher:
-            return [self.world.region_side(candidate.region)] if candidate.region else [], here
+        if candidate.region is not None and not publisher:
+            return [self.world.region_side(candidate.region)], watchers
         regions = self.world.publications[publisher, publication].publication.regions
-        return self.world.sides(publisher, publication, regions), here
+        return self.world.sides(publisher, publication, regions), watchers
+
+    def _their_filter(self, candidate: Candidate, relation: RelationDefinition | None) -> c.Condition:
+        """Who may know of it: the publisher's filter; a layer is open to all."""
+        published = self.world.publications.get((candidate.key[1], candidate.key[0]))
+        if relation is not None:
+            return relation.permit
+        return published.publication.filter if published else c.ALWAYS
+
+    def _lifetimes(self, candidate: Candidate) -> Iterator[tuple[Moment, Moment]]:
+        """When the other side ends, and when it would by its own expiry alone."""
+        publication, publisher, _, peer = candidate.key
+        if peer:
+            for member in (publisher, peer):
+                yield self.world.clients[member].ends, FOREVER
+        elif publisher:
+            yield self.world.ends((publisher, publication)), self.world.publications[publisher, publication].expires
 
     def _selected(self, s: Subscribed, candidate: Candidate) -> bool:
         source = s.subscription.source
@@ -179,34 +225,8 @@ class Judge:
         shown = self.world.visible(self.world.publications[publisher, publication].publication.regions)
         return any(self.world.valid_in(r, name) for r in shown for name in source.names)
 
-    def _judge_their_side(
-        self, verdict: Verdict, s: Subscribed, candidate: Candidate, relation: RelationDefinition | None,
-        there: list[Side], here: list[Side], now: int,
-    ) -> None:  # fmt: skip
-        publication, publisher, _, peer = candidate.key
-        asker = ("publication", publisher, publication)
-        filter_ = relation.permit if relation else c.ALWAYS
-        if publisher and not peer:
-            published = self.world.publications[publisher, publication]
-            filter_ = published.publication.filter
-            self._lifetime(verdict, self.world.ends((publisher, publication)), published.expires, now)
-        for member in (publisher, peer) if peer else ():
-            self._lifetime(verdict, self.world.clients[member].ends, FOREVER, now)
-        for yours, mine in product(there, here):
-            asked = Question(self.world, {"&": yours, "#": mine}, now, recall=self._recall(asker, "#"))
-            verdict.allowed |= verdict.ask(asked, filter_)
-
-    @staticmethod
-    def _lifetime(verdict: Verdict, ends: Moment, expires: Moment, now: int) -> None:
-        if now >= ends:
-            verdict.gone = Reason.EXPIRED if now >= expires == ends else Reason.GONE
-        elif ends < FOREVER:
-            verdict.turns.append(int(ends))
-
     def _nearer(self, s: Subscribed, known: float | None, there: Side, here: Side) -> float | None:
-        """The least distance seen, for those subscriptions that choose by it."""
-        if not s.chooses:
-            return None
+        """The least distance seen."""
         nearest = s.subscription.nearest
         if nearest and nearest.space:
             found = self._space_distance(nearest.space, there, here)
