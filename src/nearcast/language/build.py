@@ -24,8 +24,20 @@ from nearcast.model.region import Region
 from nearcast.model.shape import Box, Disc, Geometry, Point, polygon
 from nearcast.model.space import BOOLEAN, INTEGER, PERCENTAGE, REAL, TEXT, Dimension, Metric, SubjectSpace, Type
 from nearcast.model.statement import (
-    Choice, FromLayer, FromRelation, FromSpaces, LayerFile, Nearest, Options, Pick, Publication, RelationDefinition, Removal,
-    Source, Statement, Subscription,
+    Choice,
+    FromLayer,
+    FromRelation,
+    FromSpaces,
+    LayerFile,
+    Nearest,
+    Options,
+    Pick,
+    Publication,
+    RelationDefinition,
+    Removal,
+    Source,
+    Statement,
+    Subscription,
 )  # fmt: skip
 
 __all__ = ["Builder"]
@@ -63,10 +75,10 @@ class Builder:
             return None
         if isinstance(node, Token):
             return getattr(self, f"token_{node.type}", str)(node)
+        if self.level > DEEPEST:
+            raise LanguageError("this is nested too deeply", self.source, self.offset + node.meta.start_pos)
         self.level += 1
         try:
-            if self.level > DEEPEST:
-                raise Refused("this is nested too deeply")
             return getattr(self, node.data)(*node.children)
         except (ModelError, Refused) as error:
             at = self.offset + (0 if node.meta.empty else node.meta.start_pos)
@@ -143,7 +155,9 @@ class Builder:
         try:
             return Metric(word.lower()), ()
         except ValueError:
-            raise Refused(f"unknown metric {word!r}", suggestion(word, Metric) or "earth, planar or euclidean") from None
+            raise Refused(
+                f"unknown metric {word!r}", suggestion(word, Metric) or "earth, planar or euclidean"
+            ) from None
 
     def measured(self, names: Any) -> tuple[Metric, tuple[str, ...]]:
         return Metric.EUCLIDEAN, self.build(names)
@@ -185,7 +199,9 @@ class Builder:
 
     def from_clause(self, source: Any) -> tuple[str, Source]:
         built = self.build(source)
-        return "source", built if isinstance(built, (FromLayer, FromRelation)) else FromSpaces(tuple(sorted(set(built))))
+        return "source", built if isinstance(built, (FromLayer, FromRelation)) else FromSpaces(
+            tuple(sorted(set(built)))
+        )
 
     def from_layer(self, name: Any) -> FromLayer:
         return FromLayer(self.build(name))
@@ -296,7 +312,7 @@ class Builder:
         if isinstance(target, c.Ref) and not _is_location(target):
             return self.related(subject, c.Relation.ENCLOSED, target)
         if isinstance(target, NearestHere):
-            return cast(Any, target)
+            return cast(c.Condition, target)
         return c.Inside(_located(subject), target)
 
     def within(self, left: Any, reach: Any, right: Any) -> c.Condition:
@@ -427,7 +443,9 @@ class Builder:
 
     def bare(self, token: Token) -> c.Ref:
         if not self.depth:
-            raise Refused(f"{token!s} belongs to nobody", f"write &{token} (the publisher's) or #{token} (the subscriber's)")
+            raise Refused(
+                f"{token!s} belongs to nobody", f"write &{token} (the publisher's) or #{token} (the subscriber's)"
+            )
         return c.Ref("", _unquoted(token))
 
     def numeral(self, number: Any) -> c.Constant:
@@ -458,7 +476,8 @@ class Builder:
         return Point(*self.build(at))
 
     def disc(self, at: Any, radius: Any) -> Disc:
-        return Disc(*self.build(at), self.build(radius))
+        x, y = self.build(at)
+        return Disc(x, y, self.build(radius))
 
     def box(self, low: Any, high: Any) -> Box:
         return Box(*self.build(low), *self.build(high))
@@ -476,8 +495,8 @@ class Builder:
         return float(self.build(x)), float(self.build(y))
 
     def interval(self, opening: Token, low: Any, high: Any, closing: Token) -> Interval:
-        ends = [None if bound is None else self.build(bound).value for bound in (low, high)]
-        return Interval(*ends, low_closed=opening == "[", high_closed=closing == "]")
+        least, most = (None if bound is None else self.build(bound).value for bound in (low, high))
+        return Interval(least, most, low_closed=opening == "[", high_closed=closing == "]")
 
     def set(self, *items: Any) -> Values:
         return Values(tuple(item.value for item in self.all(items)))
@@ -629,4 +648,3 @@ def _unescaped(text: str) -> str:
 
 def _plain(value: Any) -> Any:
     return value.value if isinstance(value, c.Constant) else value
-

@@ -21,19 +21,29 @@ from nearcast.model.region import Region
 from nearcast.model.shape import Box, Disc, Geometry, Point, Polygon, Shape
 from nearcast.model.space import PERCENTAGE, Metric, SubjectSpace, Type
 from nearcast.model.statement import (
-    FromLayer, FromRelation, FromSpaces, LayerFile, Options, Publication, RelationDefinition, Removal, Source, Statement,
+    FromLayer,
+    FromRelation,
+    FromSpaces,
+    LayerFile,
+    Options,
+    Publication,
+    RelationDefinition,
+    Removal,
+    Source,
+    Statement,
     Subscription,
-)  # fmt: skip
+)
 
 __all__ = ["RESERVED", "StatementShape", "condition_text", "shape_of", "statement_text"]
 
-RESERVED = frozenset(
-    "altitude always among and any anyof as at bandwidth between box by confidence contains content cooldown crosses"
-    " daily disc drop during dwell enclosed entered expires false floor fresh from hysteresis in layer left level mean"
-    " metric multipolygon nearest nearof not now null of on or overlaps permit place point polygon publish rang reading"
-    " relation remoteof retract select space stay subscribe time to true unsubscribe updates where while with within"
-    " zone life mon tue wed thu fri sat sun".split()
-)
+_KEYWORDS = """
+    altitude always among and any anyof as at bandwidth between box by confidence contains content cooldown crosses daily
+    disc drop during dwell enclosed entered expires false floor fresh from hysteresis in layer left level mean metric
+    multipolygon nearest nearof not now null of on or overlaps permit place point polygon publish rang reading relation
+    remoteof retract select space stay subscribe time to true unsubscribe updates where while with within zone life
+    mon tue wed thu fri sat sun
+"""
+RESERVED = frozenset(_KEYWORDS.split())
 """Words that a name is quoted for, so that it never reads as anything else."""
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*\Z")
@@ -78,10 +88,15 @@ class _Writer:
 
     def statement(self, statement: Statement) -> str:
         writers: dict[type, Callable[[Any], str]] = {
-            Subscription: self.subscription, Publication: self.publication, SubjectSpace: self.space,
-            Place: self.place, Layer: self.layer, RelationDefinition: self.relation, Removal: _removal,
+            Subscription: self.subscription,
+            Publication: self.publication,
+            SubjectSpace: self.space,
+            Place: self.place,
+            Layer: self.layer,
+            RelationDefinition: self.relation,
+            Removal: _removal,
             LayerFile: lambda layer: f"LAYER {_name(layer.name)} FROM {_quoted(layer.path)}",
-        }  # fmt: skip
+        }
         return writers[type(statement)](statement)
 
     def subscription(self, s: Subscription) -> str:
@@ -89,15 +104,25 @@ class _Writer:
         return header + self.selection(s)
 
     def selection(self, s: Subscription) -> str:
-        pick = s.choice and f"{s.choice.pick.value}({self.constant(str(s.choice.count), s.choice.count)})"
-        nearest = s.nearest and f"NEAREST {self.constant(str(s.nearest.count), s.nearest.count)}"
-        if s.nearest and s.nearest.space:
-            nearest = f"{nearest} BY {_name(s.nearest.space)}"
+        pick = nearest = on = ""
+        if s.choice:
+            pick = f"{s.choice.pick.value}({self.constant(str(s.choice.count), s.choice.count)})"
+        if s.nearest:
+            by = f" BY {_name(s.nearest.space)}" if s.nearest.space else ""
+            nearest = f"NEAREST {self.constant(str(s.nearest.count), s.nearest.count)}{by}"
+        if s.on is not None:
+            on = "ON READING" if s.on == c.ALWAYS else f"ON {self.condition(s.on)}"
         parts = [
-            "SELECT", pick, _source(s.source), *self.regions(s.regions), self.clause("WHERE", s.filter), nearest,
-            s.on and ("ON READING" if s.on == c.ALWAYS else f"ON {self.condition(s.on)}"),
-            self.clause("WHILE", s.life), *self.options(s.options),
-        ]  # fmt: skip
+            "SELECT",
+            pick,
+            _source(s.source),
+            *self.regions(s.regions),
+            self.clause("WHERE", s.filter),
+            nearest,
+            on,
+            self.clause("WHILE", s.life),
+            *self.options(s.options),
+        ]
         return _joined(parts)
 
     def options(self, o: Options) -> Iterable[str]:
@@ -125,9 +150,12 @@ class _Writer:
 
     def publication(self, p: Publication) -> str:
         parts = [
-            "PUBLISH" + (f" {_name(p.id)}{_by(p.owner)}" if p.id else ""), *self.regions(p.regions),
-            self.clause("TO", p.filter), p.content and f"CONTENT {p.content}", p.expires and self.expires(p.expires),
-        ]  # fmt: skip
+            "PUBLISH" + (f" {_name(p.id)}{_by(p.owner)}" if p.id else ""),
+            *self.regions(p.regions),
+            self.clause("TO", p.filter),
+            f"CONTENT {p.content}" if p.content else "",
+            self.expires(p.expires) if p.expires else "",
+        ]
         return _joined(parts)
 
     def space(self, s: SubjectSpace) -> str:
@@ -151,7 +179,9 @@ class _Writer:
         first, second = (", ".join(map(_name, group)) for group in (r.members, r.others))
         members = f" BETWEEN ({first}) AND ({second})" if second else f" AMONG ({first})" if first else ""
         where = f" WHERE {self.condition(r.filter)}"
-        return f"RELATION {_name(r.name)}{members}{where}" + ("" if r.permit == c.ALWAYS else f" {self.clause('PERMIT', r.permit)}")
+        return f"RELATION {_name(r.name)}{members}{where}" + (
+            "" if r.permit == c.ALWAYS else f" {self.clause('PERMIT', r.permit)}"
+        )
 
     # ---- regions ---------------------------------------------------------------------------------
 
@@ -299,7 +329,9 @@ def _type(kind: Type) -> str:
     if kind.within == EVERYTHING:
         return kind.base.value
     held = kind.within
-    return f"{kind.base.value} " + (_interval(held) if isinstance(held, Interval) else "{" + ", ".join(map(_scalar, held.items)) + "}")
+    return f"{kind.base.value} " + (
+        _interval(held) if isinstance(held, Interval) else "{" + ", ".join(map(_scalar, held.items)) + "}"
+    )
 
 
 def _shape(shape: Shape) -> str:
@@ -379,5 +411,5 @@ def _percent(share: float) -> str:
     return repr(share * 100)
 
 
-def _joined(parts: Iterable[str | None]) -> str:
+def _joined(parts: Iterable[str]) -> str:
     return " ".join(part for part in parts if part)

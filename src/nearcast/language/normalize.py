@@ -116,7 +116,7 @@ def simplify(node: c.Condition) -> c.Condition:
         case c.Relate():
             return _relate(node)
         case c.Within(left, _, right) if isinstance(right, (c.Ref, c.AnyOf)) and _rank(right) < _rank(left):
-            return _tidy(replace(node, left=right, right=left))
+            return cast(c.Condition, _tidy(replace(node, left=right, right=left)))
     return cast(c.Condition, _tidy(node))
 
 
@@ -129,7 +129,7 @@ def ordered(regions: tuple[Region, ...]) -> tuple[Region, ...]:
     return tuple(sorted(regions, key=lambda r: not (r.location or r.place)))
 
 
-def _joined(kind: type[c.And] | type[c.Or], items: list[c.Condition]) -> c.Condition:
+def _joined(kind: type[c.And | c.Or], items: list[c.Condition]) -> c.Condition:
     flat: list[c.Condition] = []
     for item in items:
         flat.extend(item.items if isinstance(item, kind) else (item,))
@@ -165,7 +165,7 @@ def _tidy(node: Any) -> Any:
     if isinstance(node, (c.InLayer, c.AnyOf)):
         return replace(node, where=simplify(node.where))
     if isinstance(node, (c.Entered, c.Left, c.MeanStay)):
-        return replace(node, relation=simplify(node.relation))
+        return replace(node, relation=cast(c.Spatial, simplify(node.relation)))
     if isinstance(node, c.Sum):
         return c.Sum(tuple((sign, _tidy(term)) for sign, term in node.terms))
     if isinstance(node, (c.Compare, c.Within, c.Inside, c.Crosses)):

@@ -2,15 +2,15 @@
 
 One object a line; ``op`` says which. Times are ISO 8601 or epoch seconds, durations are seconds.
 
-    {"op": "publish", "time": 0, "client": "shell", "id": "fuel", "text": "PUBLISH AT POINT(-122.4 37.7) AS (price = 65)"}
-    {"op": "subscribe", "time": 1, "client": "ann", "id": "near", "text": "SELECT WHERE &location WITHIN 1 km OF #location"}
+    {"op": "publish", "time": 0, "client": "shell", "id": "gas", "text": "PUBLISH AT POINT(-122.4 37.7) AS (price = 65)"}
+    {"op": "subscribe", "time": 1, "client": "ann", "id": "s", "text": "SELECT WHERE &location WITHIN 1 km OF #location"}
     {"op": "move", "time": 2, "client": "ann", "lon": -122.41, "lat": 37.7}
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -122,7 +122,18 @@ class _Tick(_Line, tag="tick"):
 
 
 _Any = (
-    _Space | _Place | _Relation | _Layer | _Publish | _Retract | _Subscribe | _Unsubscribe | _Move | _Client | _Emit | _Tick
+    _Space
+    | _Place
+    | _Relation
+    | _Layer
+    | _Publish
+    | _Retract
+    | _Subscribe
+    | _Unsubscribe
+    | _Move
+    | _Client
+    | _Emit
+    | _Tick
 )
 _decoder = msgspec.json.Decoder(_Any)
 _encoder = msgspec.json.Encoder()
@@ -137,7 +148,7 @@ def decode_op(line: str | bytes) -> ops.Op:
     return _to_op(read, parse_time(read.time))
 
 
-def read_ops(lines: Iterator[str] | Iterator[bytes]) -> Iterator[tuple[int, ops.Op | NearcastError]]:
+def read_ops(lines: Iterable[str | bytes]) -> Iterator[tuple[int, ops.Op | NearcastError]]:
     """The ops of a log with their line numbers; a bad line gives its error and does not stop the others."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -179,7 +190,7 @@ def _definition(line: _Space | _Place | _Relation, time: int) -> ops.Op:
     kind = type(line).__name__.removeprefix("_").lower()
     if line.remove:
         name = _given(line.name, "name")
-        return {"space": ops.RemoveSpace, "place": ops.RemovePlace, "relation": ops.RemoveRelation}[kind](time, name)
+        return _REMOVALS[kind](time, name)
     wanted = {"space": SubjectSpace, "place": Place, "relation": RelationDefinition}[kind]
     op = statement_to_op(_statement(_given(line.text, "text"), wanted), time)
     assert op is not None
@@ -239,6 +250,14 @@ def _given(value: str, field: str) -> str:
     return value
 
 
+_REMOVALS: dict[str, Callable[[int, str], ops.Op]] = {
+    "space": ops.RemoveSpace,
+    "place": ops.RemovePlace,
+    "layer": ops.RemoveLayer,
+    "relation": ops.RemoveRelation,
+}
+
+
 def statement_to_op(statement: Statement, time: int) -> ops.Op | None:
     """The op that makes a statement so; none for a layer whose file has not been read."""
     match statement:
@@ -255,11 +274,8 @@ def statement_to_op(statement: Statement, time: int) -> ops.Op | None:
         case RelationDefinition():
             return ops.DefineRelation(time, statement)
         case Removal(kind, name, owner):
-            removals = {
-                "space": ops.RemoveSpace, "place": ops.RemovePlace, "layer": ops.RemoveLayer, "relation": ops.RemoveRelation,
-            }  # fmt: skip
-            if kind in removals:
-                return removals[kind](time, name)
+            if kind in _REMOVALS:
+                return _REMOVALS[kind](time, name)
             return (ops.Retract if kind == "publication" else ops.Unsubscribe)(time, owner, name)
     return None
 
@@ -300,7 +316,16 @@ def _from_op(op: ops.Op, time: str) -> _Any:
             return _Unsubscribe(time=time, client=client, id=id_)
         case ops.Move(client=client, position=at):
             x, y = (at.point.x, at.point.y) if at.point else (None, None)
-            return _Move(time=time, client=client, lon=x, lat=y, alt=at.altitude, floor=at.floor, place=at.place, accuracy=at.accuracy)
+            return _Move(
+                time=time,
+                client=client,
+                lon=x,
+                lat=y,
+                alt=at.altitude,
+                floor=at.floor,
+                place=at.place,
+                accuracy=at.accuracy,
+            )
         case ops.SetClient(client=client):
             lease, lateness = (None if v is None else v / MICROS for v in (op.lease, op.lateness))
             return _Client(time=time, client=client, attributes=dict(op.attributes), lease=lease, lateness=lateness)
@@ -313,12 +338,24 @@ def _from_op(op: ops.Op, time: str) -> _Any:
 def encode_notification(n: Notification) -> bytes:
     """A notification as one JSON object; content that is JSON is not quoted again."""
     cause = {"kind": n.cause.kind, "entity": n.cause.entity, "number": n.cause.number, "ordinal": n.cause.ordinal}
-    return _encoder.encode({
-        "id": n.id, "time": time_text(n.time), "kind": n.kind, "subscription": n.subscription, "subscriber": n.subscriber,
-        "publisher": n.publisher, "publication": n.publication, "region": n.region, "peer": n.peer, "reason": n.reason,
-        "content": msgspec.Raw(n.content.encode()) if n.content else None,
-        **({"values": n.values} if n.values else {}), "cause": cause, "why": _finite(n.why),
-    })  # fmt: skip
+    return _encoder.encode(
+        {
+            "id": n.id,
+            "time": time_text(n.time),
+            "kind": n.kind,
+            "subscription": n.subscription,
+            "subscriber": n.subscriber,
+            "publisher": n.publisher,
+            "publication": n.publication,
+            "region": n.region,
+            "peer": n.peer,
+            "reason": n.reason,
+            "content": msgspec.Raw(n.content.encode()) if n.content else None,
+            **({"values": n.values} if n.values else {}),
+            "cause": cause,
+            "why": _finite(n.why),
+        }
+    )
 
 
 def _finite(value: Any) -> Any:

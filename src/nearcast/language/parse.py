@@ -23,13 +23,36 @@ LONGEST = 1_000_000
 _PIECE = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`\n]*`|--[^\n]*|;|[^'"`;-]+|.""", re.DOTALL)
 _WORD = re.compile(r"[\w-]+")
 _MEANING = {
-    "NAME": "a name", "STRING": "text in quotes", "NUMBER": "a number", "INTEGER": "a whole number", "REF": "&name or #name",
-    "READ": "@", "COMPARISON": "a comparison", "LENGTH_UNIT": "a unit of length", "TIME_UNIT": "a unit of time",
-    "RATE": "bps, kbps or Mbps", "CLOCK": "a time of day", "DAY": "a day", "PICK": "anyof, nearof or remoteof",
-    "BOOL": "TRUE or FALSE", "PATH": "a place path", "QUOTED_NAME": "a name", "LPAR": "'('", "RPAR": "')'", "LSQB": "'['",
-    "RSQB": "']'", "LBRACE": "'{'", "RBRACE": "'}'", "COMMA": "','", "PERCENT": "'%'", "SIGN": "'+'", "MINUS": "'-'",
-    "COLON": "':'", "DROPPABLE": "SPACE, PLACE, LAYER or RELATION", "$END": "the end",
-}  # fmt: skip
+    "NAME": "a name",
+    "STRING": "text in quotes",
+    "NUMBER": "a number",
+    "INTEGER": "a whole number",
+    "REF": "&name or #name",
+    "READ": "@",
+    "COMPARISON": "a comparison",
+    "LENGTH_UNIT": "a unit of length",
+    "TIME_UNIT": "a unit of time",
+    "RATE": "bps, kbps or Mbps",
+    "CLOCK": "a time of day",
+    "DAY": "a day",
+    "PICK": "anyof, nearof or remoteof",
+    "BOOL": "TRUE or FALSE",
+    "PATH": "a place path",
+    "QUOTED_NAME": "a name",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "COMMA": "','",
+    "PERCENT": "'%'",
+    "SIGN": "'+'",
+    "MINUS": "'-'",
+    "COLON": "':'",
+    "DROPPABLE": "SPACE, PLACE, LAYER or RELATION",
+    "$END": "the end",
+}
 
 
 @cache
@@ -71,7 +94,9 @@ def parse_statements(text: str) -> Iterator[Statement | LanguageError]:
 
 def _one(text: str, offset: int, piece: str) -> Statement:
     if len(piece) > LONGEST:
-        raise LanguageError(f"a statement of {len(piece)} characters is too long", text, offset, "put regions in a layer")
+        raise LanguageError(
+            f"a statement of {len(piece)} characters is too long", text, offset, "put regions in a layer"
+        )
     try:
         tree = _parser().parse(piece)
     except UnexpectedInput as error:
@@ -100,7 +125,7 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
 def _explained(error: UnexpectedInput, text: str, offset: int, piece: str) -> LanguageError:
     if isinstance(error, UnexpectedToken):
         at = len(piece.rstrip()) if error.token.type == "$END" else (error.token.start_pos or 0)
-        expected = set(error.accepts or error.expected)
+        expected = set(error.expected)
         reason = "the statement ends too early" if error.token.type == "$END" else f"unexpected {_short(error.token)}"
     else:
         at = error.pos_in_stream or 0

@@ -51,6 +51,6 @@ def length_text(amount: float) -> str:
 
 def number_text(number: float) -> str:
     """Digits that read back as the same number; whole floats lose their point, where only the value counts."""
-    if isinstance(number, float) and number.is_integer() and abs(number) < 1e15:
+    if float(number).is_integer() and abs(number) < 1e15:
         return str(int(number))
     return repr(number)

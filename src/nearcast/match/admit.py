@@ -20,7 +20,7 @@ from nearcast.model.statement import FromSpaces, Subscription
 __all__ = ["carry_latches", "check"]
 
 
-def check(op: ops.Op, world: World, subscriptions: Mapping[tuple[str, str], Subscribed]) -> None:  # noqa: C901  # one case an op
+def check(op: ops.Op, world: World, subscriptions: Mapping[tuple[str, str], Subscribed]) -> None:
     """Raise one of our errors if the op cannot be applied."""
     match op:
         case ops.DefineSpace(space=space):
@@ -124,7 +124,9 @@ def _redefined(name: str, metric: Metric, world: World) -> None:
     if name != "location":
         return
     if metric is Metric.EUCLIDEAN:
-        raise OpError("the location space is measured on the earth or on a plane; add METRIC earth or METRIC planar", "space")
+        raise OpError(
+            "the location space is measured on the earth or on a plane; add METRIC earth or METRIC planar", "space"
+        )
     placed = world.places or world.layers or world.publications or any(client.fix for client in world.clients.values())
     if ground_of(metric) is not world.ground and placed:
         raise OpError("the location space cannot change its metric once something has a position", "space")

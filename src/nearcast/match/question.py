@@ -113,7 +113,9 @@ class Question:
     def value(self, ref: c.Ref) -> Constraint | None:
         side = self.sides[ref.side]
         for r in side.regions:
-            if ref.space is None or (self.world.valid_in(r, ref.space) and ref.name in self.world.spaces[ref.space].names):
+            if ref.space is None or (
+                self.world.valid_in(r, ref.space) and ref.name in self.world.spaces[ref.space].names
+            ):
                 found = r.get(ref.name)
                 if found is not None:
                     return found
@@ -233,7 +235,10 @@ class Question:
     def _relate_regions(self, node: c.Relate) -> bool | None:
         assert isinstance(node.right, c.Ref)
         space = self.world.spaces.get(node.left.space or "")
-        found = [[r for r in self.sides[ref.side].regions if self.world.valid_in(r, ref.space or "")] for ref in (node.left, node.right)]
+        found = [
+            [r for r in self.sides[ref.side].regions if self.world.valid_in(r, ref.space or "")]
+            for ref in (node.left, node.right)
+        ]
         if space is None or not all(found):
             return None
         relate = {

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nearcast.errors import OpError, UnknownName
+from nearcast.errors import OpError
 from nearcast.match import admit
 from nearcast.match.binding import Binding, follow
 from nearcast.match.chain import Pair, advance, is_idle, ready_at
@@ -18,7 +18,7 @@ from nearcast.match.choice import choose
 from nearcast.match.history import Relations, mentions, tracked
 from nearcast.match.question import Question
 from nearcast.match.verdict import Candidate, Judge, Key, Subscribed, Verdict
-from nearcast.match.world import Client, Published, World
+from nearcast.match.world import Client, Published, Side, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.fix import Fix
@@ -153,7 +153,9 @@ class Reference:
     def _publish(self, publication: Publication, now: int) -> Change:
         key = (publication.owner, publication.id)
         known = key in self.world.publications and self.world.publications[key].expires > now
-        change = self._changed(f"publication:{key[0]}/{key[1]}", Reason.EDITED if known else Reason.PUBLISHED, key[0], now)
+        change = self._changed(
+            f"publication:{key[0]}/{key[1]}", Reason.EDITED if known else Reason.PUBLISHED, key[0], now
+        )
         version = (change.cause.number, change.cause.ordinal)
         self.world.publications[key] = Published(publication, version, _ends(publication.expires, now))
         return replace(change, touched=key)
@@ -200,12 +202,21 @@ class Reference:
         self._relations.pop(("subscription", owner, id_), None)
 
     def _emit(self, op: ops.Emit, now: int) -> Iterator[Notification]:
-        cause = by_entity(entity := f"reading:{op.client}/{op.publication}", *self._version(entity, now))
+        entity = f"reading:{op.client}/{op.publication}"
+        cause = by_entity(entity, *self._version(entity, now))
         told: list[Notification] = []
         for s in self.subscriptions.values():
             for key, pair in s.pairs.items():
-                if key[:2] == (op.publication, op.client) and pair.binding is Binding.ACTIVE and self._heard(s, key, op):
-                    told.append(self._notification(s, key, Kind.READING, self._time(s, key), Change(cause, Reason.EMITTED), op.values))
+                if (
+                    key[:2] == (op.publication, op.client)
+                    and pair.binding is Binding.ACTIVE
+                    and self._heard(s, key, op)
+                ):
+                    told.append(
+                        self._notification(
+                            s, key, Kind.READING, self._time(s, key), Change(cause, Reason.EMITTED), op.values
+                        )
+                    )
         yield from sorted(told, key=lambda n: n.order)
 
     def _heard(self, s: Subscribed, key: Key, op: ops.Emit) -> bool:
@@ -214,7 +225,8 @@ class Reference:
         theirs = self.world.publications[op.client, op.publication].publication
         reading = self.world.reading(op.values)
         return any(
-            Question(self.world, {"&": there, "#": here, "@": reading}, self._time(s, key)).ask(s.subscription.on) is True
+            Question(self.world, {"&": there, "#": here, "@": reading}, self._time(s, key)).ask(s.subscription.on)
+            is True
             for there in self.world.sides(op.client, op.publication, theirs.regions)
             for here in self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
         )
@@ -368,9 +380,14 @@ class Reference:
             yield from self._settle(s, candidates[key], verdict, key in chosen, change, passing)
 
     def _settle(
-        self, s: Subscribed, candidate: Candidate, verdict: Verdict, chosen: bool, change: Change,
+        self,
+        s: Subscribed,
+        candidate: Candidate,
+        verdict: Verdict,
+        chosen: bool,
+        change: Change,
         passing: str | None = None,
-    ) -> Iterator[Notification]:  # fmt: skip
+    ) -> Iterator[Notification]:
         options, key = s.subscription.options, candidate.key
         now = self._time(s, key)
         pair = s.pairs.setdefault(key, Pair())
@@ -393,7 +410,9 @@ class Reference:
         self, s: Subscribed, candidate: Candidate, kind: Kind, now: int, was: Pair, verdict: Verdict, change: Change
     ) -> Notification:
         pair = s.pairs[candidate.key]
-        reason = self._why_leave(s, verdict, change) if kind is Kind.LEAVE else self._why_enter(s, was, pair, now, change)
+        reason = (
+            self._why_leave(s, verdict, change) if kind is Kind.LEAVE else self._why_enter(s, was, pair, now, change)
+        )
         if kind is Kind.ENTER and change.added == (s.owner, s.subscription.id):
             kind = Kind.SNAPSHOT
         why = {"was": was.told, "is": pair.told, **self._evidence(s, candidate, now, verdict)}
@@ -443,7 +462,11 @@ class Reference:
         if known is None or known.fix is None:
             return None
         position = known.fix.position
-        shown = {"x": position.point and position.point.x, "y": position.point and position.point.y, "place": position.place}
+        shown = {
+            "x": position.point and position.point.x,
+            "y": position.point and position.point.y,
+            "place": position.place,
+        }
         return {"time": known.fix.time, **{name: value for name, value in shown.items() if value is not None}}
 
     def _content(self, key: Key) -> str:
@@ -454,14 +477,25 @@ class Reference:
         self, s: Subscribed, key: Key, kind: Kind, now: int, change: Change, values: Any, why: Any = None
     ) -> Notification:
         publication, publisher, region, peer = key
-        about = {
-            "subscription": s.subscription.id, "subscriber": s.owner, "publication": publication,
-            "publisher": publisher or None, "region": region or None, "peer": peer or None, "kind": kind, "cause": change.cause,
-        }  # fmt: skip
+        about: dict[str, Any] = {
+            "subscription": s.subscription.id,
+            "subscriber": s.owner,
+            "publication": publication,
+            "publisher": publisher or None,
+            "region": region or None,
+            "peer": peer or None,
+            "kind": kind,
+            "cause": change.cause,
+        }
         return Notification(
-            id=notification_id(**about), time=now, reason=change.reason, content=s.pairs[key].content,
-            values=dict(values), why=why or {}, **about,
-        )  # fmt: skip
+            id=notification_id(**about),
+            time=now,
+            reason=change.reason,
+            content=s.pairs[key].content,
+            values=dict(values),
+            why=why or {},
+            **about,
+        )
 
     # ---- what is touched -------------------------------------------------------------------------
 
@@ -489,21 +523,34 @@ class Reference:
 
     def _observe(self, passing: str | None) -> None:
         """Bring the histories of all relations that some statement asks about up to now."""
-        subscribed = {key: (s.subscription.regions, self.world.clients[key[0]].ends) for key, s in self.subscriptions.items()}
+        subscribed = {
+            key: (s.subscription.regions, self.world.clients[key[0]].ends) for key, s in self.subscriptions.items()
+        }
         published = {key: (p.publication.regions, self.world.ends(key)) for key, p in self.world.publications.items()}
         for relations in self._relations.values():
             relations.dues.clear()
         for s in self.subscriptions.values():
             wanted = tracked(s.subscription.filter, s.subscription.life)
-            self._watch("subscription", s.owner, s.subscription.id, s.subscription.regions, wanted, "#", published, passing)
+            self._watch(
+                "subscription", s.owner, s.subscription.id, s.subscription.regions, wanted, "#", published, passing
+            )
         for p in self.world.publications.values():
             mine = p.publication
-            self._watch("publication", mine.owner, mine.id, mine.regions, tracked(mine.filter), "&", subscribed, passing)
+            self._watch(
+                "publication", mine.owner, mine.id, mine.regions, tracked(mine.filter), "&", subscribed, passing
+            )
 
     def _watch(
-        self, kind: str, owner: str, id_: str, regions: Any, wanted: list[c.Spatial], side: c.Side,
-        others: dict[tuple[str, str], Any], passing: str | None,
-    ) -> None:  # fmt: skip
+        self,
+        kind: str,
+        owner: str,
+        id_: str,
+        regions: Any,
+        wanted: list[c.Spatial],
+        side: c.Side,
+        others: dict[tuple[str, str], Any],
+        passing: str | None,
+    ) -> None:
         if not wanted:
             return
         relations = self._relations_of((kind, owner, id_))
@@ -517,7 +564,10 @@ class Reference:
             for key in parties:
                 there, ends = others.get((key[0], key[1]), ((), NEVER)) if key else ((), FOREVER)
                 ours = self.world.sides(owner, id_, regions)[0]
-                sides = {side: ours, **({other: self.world.sides(key[0], key[1], there)[0]} if key else {})}
+                sides: dict[str, Side] = {
+                    side: ours,
+                    **({other: self.world.sides(key[0], key[1], there)[0]} if key else {}),
+                }
                 question = Question(self.world, sides, 0, passing=passing)
                 relations.observe(relation, key, question, (*mine, *key[:1]), self._clock, ends)
 

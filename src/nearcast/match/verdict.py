@@ -17,7 +17,14 @@ from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import FOREVER, Moment
 from nearcast.model.notification import Reason
 from nearcast.model.region import distance as region_distance
-from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, RelationDefinition, Subscription, spanned_layer
+from nearcast.model.statement import (
+    FromLayer,
+    FromRelation,
+    FromSpaces,
+    RelationDefinition,
+    Subscription,
+    spanned_layer,
+)
 
 __all__ = ["Asked", "Candidate", "Judge", "Key", "Questions", "Subscribed", "Verdict"]
 
@@ -164,24 +171,41 @@ class Judge:
         relation = self._relation(s)
         watchers = self.world.sides(s.owner, subscription.id, subscription.regions)
         there, here = self._parties(candidate, relation, watchers)
-        holder, publisher = ("subscription", s.owner, subscription.id), ("publication", candidate.key[1], candidate.key[0])
+        holder, publisher = (
+            ("subscription", s.owner, subscription.id),
+            ("publication", candidate.key[1], candidate.key[0]),
+        )
 
         def mine(case: tuple[int, ...], sides: dict[str, Side]) -> Question:
             return Question(
-                self.world, sides, now, Rigour.of(subscription.options), known.latches if known else frozenset(), case,
-                candidate.region, passing, subscription.options.fresh, self._recall(holder, "&"), exact,
-            )  # fmt: skip
+                self.world,
+                sides,
+                now,
+                Rigour.of(subscription.options),
+                known.latches if known else frozenset(),
+                case,
+                candidate.region,
+                passing,
+                subscription.options.fresh,
+                self._recall(holder, "&"),
+                exact,
+            )
 
         def theirs(sides: dict[str, Side]) -> Question:
             return Question(self.world, sides, now, passing=passing, recall=self._recall(publisher, "#"))
 
         both = list(product(enumerate(there), enumerate(here)))
         return Questions(
-            own=(relation.filter if relation else subscription.filter,
-                 [mine((i, j), {"&": a, "#": b}) for (i, a), (j, b) in both]),
+            own=(
+                relation.filter if relation else subscription.filter,
+                [mine((i, j), {"&": a, "#": b}) for (i, a), (j, b) in both],
+            ),
             life=(subscription.life, [mine((j,), {"#": watcher}) for j, watcher in enumerate(watchers)]),
-            theirs=(self._their_filter(candidate, relation), [theirs({"&": a, "#": b}) for a, b in product(there, watchers)]),
-        )  # fmt: skip
+            theirs=(
+                self._their_filter(candidate, relation),
+                [theirs({"&": a, "#": b}) for a, b in product(there, watchers)],
+            ),
+        )
 
     def _relation(self, s: Subscribed) -> RelationDefinition | None:
         source = s.subscription.source
@@ -240,11 +264,12 @@ class Judge:
         a, b = (next((r for r in side.regions if self.world.valid_in(r, name)), None) for side in (there, here))
         return region_distance(a, b, space) if space and a and b else math.inf
 
-    def _recall(self, holder: tuple[str, str, str], other: c.Side) -> Callable[[c.Spatial, Question], list[tuple[Moment, Moment]]]:
+    def _recall(
+        self, holder: tuple[str, str, str], other: c.Side
+    ) -> Callable[[c.Spatial, Question], list[tuple[Moment, Moment]]]:
         def recall(relation: c.Spatial, question: Question) -> list[tuple[Moment, Moment]]:
             side = question.sides.get(other)
             parties = (side.client or "", side.id) if side and mentions(relation, other) else ()
             return self.relations(holder).recall(relation, parties)
 
         return recall
-

@@ -106,9 +106,14 @@ class World:
         """The path of the place one is in: the one that was said, else the smallest that contains the point."""
         if located.path is not None or located.geometry is None:
             return located.path
-        containing = [p for p in self.ordered_places() if p.geometry and self.within_heights(located.geometry, p.geometry)
-                      and self.ground.contains(p.geometry.shape, located.geometry.shape)]  # fmt: skip
-        return min(containing, key=lambda p: (self.ground.size(p.geometry.shape), p.path)).path if containing else None
+        sizes = [
+            (self.ground.size(place.geometry.shape), place.path)
+            for place in self.places.values()
+            if place.geometry
+            and self.within_heights(located.geometry, place.geometry)
+            and self.ground.contains(place.geometry.shape, located.geometry.shape)
+        ]
+        return min(sizes)[1] if sizes else None
 
     @staticmethod
     def within_heights(inner: Geometry, outer: Geometry) -> bool:
@@ -145,4 +150,3 @@ class World:
 
     def region_side(self, r: LayerRegion) -> Side:
         return Side(self, None, r.id, (Region("location", location=r.geometry), r.attributes))
-

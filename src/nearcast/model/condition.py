@@ -20,9 +20,37 @@ from nearcast.model.place import PlaceName
 from nearcast.model.shape import Geometry
 
 __all__ = [
-    "ALWAYS", "Always", "And", "AnyOf", "Compare", "Condition", "Constant", "Crosses", "During", "Duration",
-    "Entered", "Expression", "InLayer", "Inside", "Instant", "Left", "MeanStay", "Not", "Now", "Or", "PlaceName",
-    "Ref", "Relate", "Relation", "Side", "Spatial", "Subject", "Sum", "Target", "Within", "walk",
+    "ALWAYS",
+    "Always",
+    "And",
+    "AnyOf",
+    "Compare",
+    "Condition",
+    "Constant",
+    "Crosses",
+    "Duration",
+    "During",
+    "Entered",
+    "Expression",
+    "InLayer",
+    "Inside",
+    "Instant",
+    "Left",
+    "MeanStay",
+    "Not",
+    "Now",
+    "Or",
+    "PlaceName",
+    "Ref",
+    "Relate",
+    "Relation",
+    "Side",
+    "Spatial",
+    "Subject",
+    "Sum",
+    "Target",
+    "Within",
+    "walk",
 ]  # fmt: skip
 
 Side = Literal["&", "#", "@", ""]
@@ -104,7 +132,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class MeanStay:
-    """The mean of π − τ over the last so many things that left; unknown until so many have."""
+    """The mean of π less τ over the last so many things that left; unknown until so many have."""
 
     last: int
     relation: Spatial

@@ -12,7 +12,19 @@ from typing import Literal
 
 from nearcast.errors import ModelError
 
-__all__ = ["EVERYTHING", "Constraint", "Interval", "Scalar", "Values", "compare", "contains", "equal_to", "gap", "kind_of", "overlaps"]
+__all__ = [
+    "EVERYTHING",
+    "Constraint",
+    "Interval",
+    "Scalar",
+    "Values",
+    "compare",
+    "contains",
+    "equal_to",
+    "gap",
+    "kind_of",
+    "overlaps",
+]
 
 Scalar = bool | int | float | str
 Kind = Literal["boolean", "number", "text"]
@@ -138,7 +150,7 @@ def compare(a: Constraint, op: str, b: Constraint) -> bool | None:
     if op.startswith(">"):
         return compare(b, op.replace(">", "<"), a)
     first, second = _hull(a), _hull(b)
-    if first is None or second is None or None not in (first.kind, second.kind) and first.kind != second.kind:
+    if first is None or second is None or (first.kind and second.kind and first.kind != second.kind):
         return None
     if first.high is None or second.low is None:
         return False
@@ -163,7 +175,9 @@ Piece = tuple[float, float]
 
 def _pieces(constraint: Constraint) -> list[Piece]:
     if isinstance(constraint, Values):
-        return [(float(v), float(v)) for v in constraint.items if isinstance(v, (int, float)) and kind_of(v) == "number"]
+        return [
+            (float(v), float(v)) for v in constraint.items if isinstance(v, (int, float)) and kind_of(v) == "number"
+        ]
     low, high = constraint.low, constraint.high
     if isinstance(low, str) or isinstance(high, str):
         return []
@@ -186,10 +200,12 @@ def _before(a: Interval, b: Interval) -> bool:
 
 
 def _starts_no_earlier(inner: Interval, outer: Interval) -> bool:
-    assert inner.low is not None and outer.low is not None
+    assert inner.low is not None
+    assert outer.low is not None
     return _less(outer.low, inner.low) or (outer.low == inner.low and (outer.low_closed or not inner.low_closed))
 
 
 def _ends_no_later(inner: Interval, outer: Interval) -> bool:
-    assert inner.high is not None and outer.high is not None
+    assert inner.high is not None
+    assert outer.high is not None
     return _less(inner.high, outer.high) or (outer.high == inner.high and (outer.high_closed or not inner.high_closed))

@@ -108,7 +108,9 @@ def _attributes(properties: Mapping[str, Any]) -> tuple[tuple[str, Constraint], 
     found: list[tuple[str, Constraint]] = []
     for name, value in properties.items():
         values = value if isinstance(value, list) else [value]
-        if values and all(isinstance(v, Scalar) and not (isinstance(v, float) and not math.isfinite(v)) for v in values):
+        if values and all(
+            isinstance(v, Scalar) and not (isinstance(v, float) and not math.isfinite(v)) for v in values
+        ):
             found.append((str(name), Values(tuple(values))))
     return tuple(found)
 
@@ -119,7 +121,8 @@ def layer_to_geojson(layer: Layer) -> dict[str, Any]:
 
 
 def _feature(r: LayerRegion) -> dict[str, Any]:
-    shape, properties = r.geometry.shape, {}
+    shape = r.geometry.shape
+    properties: dict[str, Any] = {}
     for name, held in r.attributes.constraints:
         if isinstance(held, Values):
             properties[name] = held.items[0] if len(held.items) == 1 else list(held.items)

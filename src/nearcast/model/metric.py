@@ -7,6 +7,7 @@ found in an equirectangular projection at the latitude one looks from, then meas
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyproj
 import shapely
 
 from nearcast.errors import GeometryError
-from nearcast.model.shape import Box, Disc, Point, Polygon, Shape
+from nearcast.model.shape import Box, Disc, Point, Polygon, Shape, shifted
 from nearcast.model.space import Metric
 
 __all__ = ["EARTH", "PLANE", "Ground", "ground_of"]
@@ -32,7 +33,7 @@ class _Surface(Protocol):
     def length(self, a: Point, b: Point) -> float: ...
     def covers(self, area: Area, point: Point) -> bool: ...
     def boundary(self, area: Area) -> Edges: ...
-    def scale(self, point: Point) -> float: ...
+    def scale(self, _point: Point) -> float: ...
     def views(self, point: Point) -> tuple[float, ...]: ...
     def segment(self, a: Point, b: Point) -> shapely.Geometry: ...
 
@@ -42,9 +43,7 @@ class _Earth:
         corners = shape.corners if isinstance(shape, (Box, Polygon)) else ((shape.x, shape.y),)
         for x, y in corners:
             if not (-180 <= x <= 180 and -90 <= y <= 90):
-                raise GeometryError(
-                    f"({x}, {y}) is not on the earth; give longitude -180..180, then latitude -90..90"
-                )
+                raise GeometryError(f"({x}, {y}) is not on the earth; give longitude -180..180, then latitude -90..90")
 
     def length(self, a: Point, b: Point) -> float:
         # The solver is not symmetric to the last bit, so the lesser point always goes first.
@@ -61,8 +60,8 @@ class _Earth:
     def boundary(self, area: Area) -> Edges:
         return area.earth_edges
 
-    def scale(self, point: Point) -> float:
-        return math.cos(math.radians(point.y))
+    def scale(self, _point: Point) -> float:
+        return math.cos(math.radians(_point.y))
 
     def views(self, point: Point) -> tuple[float, ...]:
         return (point.x, point.x + 360.0, point.x - 360.0)
@@ -74,7 +73,7 @@ class _Earth:
         line = shapely.LineString([(a.x, a.y), (b.x + turn, b.y)])
         if turn == 0:
             return line
-        return shapely.union_all([line, shapely.transform(line, lambda c: c - (turn, 0.0))])
+        return shapely.union_all([line, shifted(line, -turn)])
 
 
 class _Plane:
@@ -91,7 +90,7 @@ class _Plane:
     def boundary(self, area: Area) -> Edges:
         return area.edges
 
-    def scale(self, point: Point) -> float:
+    def scale(self, _point: Point) -> float:
         return 1.0
 
     def views(self, point: Point) -> tuple[float, ...]:
@@ -159,7 +158,7 @@ class Ground:
         centre = shape if isinstance(shape, Point) else shape.centre
         reach = 0.0 if isinstance(shape, Point) else shape.radius
         lines = self._on.segment(start, end)
-        rows = [(*p, *q) for line in getattr(lines, "geoms", [lines]) for p, q in _pairs(line.coords)]
+        rows = [(*p, *q) for line in getattr(lines, "geoms", [lines]) for p, q in pairwise(line.coords)]
         return self._nearest(np.array(rows, dtype=np.float64), centre) <= reach
 
     def size(self, shape: Shape) -> float:
@@ -174,7 +173,7 @@ class Ground:
         if a.planar.intersects(b.planar):
             return True
         turns = {x - a.corners[0][0] for x in self._on.views(Point(*a.corners[0]))} - {0.0}
-        return any(shapely.transform(a.planar, lambda c, t=turn: c + (t, 0.0)).intersects(b.planar) for turn in turns)
+        return any(shifted(a.planar, turn).intersects(b.planar) for turn in turns)
 
     def _to_boundary(self, area: Area, point: Point) -> float:
         return self._nearest(self._on.boundary(area), point)
@@ -214,7 +213,3 @@ def _nearest_on(edges: Edges, x: float, y: float, scale: float) -> tuple[float, 
     squared = px * px + py * py
     i = int(np.argmin(squared))
     return float(squared[i]), float(edges[i, 0] + along[i] * run[i]), float(edges[i, 1] + along[i] * rise[i])
-
-
-def _pairs(coords: shapely.coords.CoordinateSequence) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    return list(zip(coords[:-1], coords[1:], strict=True))

@@ -148,7 +148,15 @@ class Emit:
 
 
 SystemOp = (
-    DefineSpace | RemoveSpace | DefinePlace | RemovePlace | DefineLayer | RemoveLayer | DefineRelation | RemoveRelation | Tick
+    DefineSpace
+    | RemoveSpace
+    | DefinePlace
+    | RemovePlace
+    | DefineLayer
+    | RemoveLayer
+    | DefineRelation
+    | RemoveRelation
+    | Tick
 )
 ClientOp = Publish | Retract | Subscribe | Unsubscribe | Move | SetClient | Forget | Emit
 Op = SystemOp | ClientOp

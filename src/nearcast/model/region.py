@@ -46,7 +46,9 @@ class Region:
 
     @property
     def dimensions(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self.constraints) | (PLACE_AXES if self.location or self.place else frozenset())
+        return frozenset(name for name, _ in self.constraints) | (
+            PLACE_AXES if self.location or self.place else frozenset()
+        )
 
     def get(self, dimension: str) -> Constraint | None:
         for name, constraint in self.constraints:

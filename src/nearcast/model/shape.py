@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ import shapely
 from nearcast.errors import GeometryError, GeometryWarning
 from nearcast.model.constraint import Interval
 
-__all__ = ["Box", "Disc", "Geometry", "Point", "Polygon", "Ring", "Shape", "polygon"]
+__all__ = ["Box", "Disc", "Geometry", "Point", "Polygon", "Ring", "Shape", "polygon", "shifted"]
 
 Ring = tuple[tuple[float, float], ...]
 
@@ -89,8 +90,8 @@ class _Area:
         the edge along a pole of an area that goes all the way round it.
         """
         boundary = shapely.MultiLineString([ring for rings in self.rings() for ring in rings])
-        seam = _side(boundary, 180.0).intersection(shapely.transform(_side(boundary, -180.0), _shifted(360.0)))
-        cuts = [seam, shapely.transform(seam, _shifted(-360.0))]
+        seam = _side(boundary, 180.0).intersection(shifted(_side(boundary, -180.0), 360.0))
+        cuts = [seam, shifted(seam, -360.0)]
         for latitude in (-90.0, 90.0):
             pole = shapely.LineString([(-180.0, latitude), (180.0, latitude)])
             if boundary.covers(pole):
@@ -205,11 +206,7 @@ def _rings(part: shapely.Polygon) -> tuple[Ring, ...]:
 
 
 def _edge_rows(lines: Iterable[Sequence[tuple[float, float]]]) -> npt.NDArray[np.float64]:
-    return np.array([(*a, *b) for line in lines for a, b in _steps(line)], dtype=np.float64).reshape(-1, 4)
-
-
-def _steps(line: Sequence[tuple[float, float]]) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
-    return zip(line[:-1], line[1:], strict=True)
+    return np.array([(*a, *b) for line in lines for a, b in pairwise(line)], dtype=np.float64).reshape(-1, 4)
 
 
 def _side(boundary: shapely.Geometry, x: float) -> shapely.Geometry:
@@ -217,5 +214,6 @@ def _side(boundary: shapely.Geometry, x: float) -> shapely.Geometry:
     return boundary.intersection(shapely.LineString([(x, -90.0), (x, 90.0)]))
 
 
-def _shifted(by: float) -> object:
-    return lambda coordinates: coordinates + (by, 0.0)
+def shifted(geometry: shapely.Geometry, by: float) -> shapely.Geometry:
+    """The same geometry a number of degrees further east."""
+    return shapely.transform(geometry, lambda corners: corners + np.array([by, 0.0]))

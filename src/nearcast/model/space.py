@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from nearcast.errors import ModelError, UnknownName
-from nearcast.model.constraint import EVERYTHING, Constraint, Interval, Kind, Scalar, Values, contains, kind_of, overlaps
+from nearcast.model.constraint import (
+    EVERYTHING,
+    Constraint,
+    Interval,
+    Kind,
+    Scalar,
+    Values,
+    contains,
+    kind_of,
+    overlaps,
+)
 
 __all__ = [
     "BOOLEAN", "INTEGER", "LOCATION", "PERCENTAGE", "REAL", "TEXT",
@@ -18,7 +28,9 @@ __all__ = [
 def _intersection(a: Interval, b: Interval) -> Interval:
     """The values in both; the caller knows that there are some."""
     low_from = b if contains(Interval(a.low, None, a.low_closed), Interval(b.low, None, b.low_closed)) else a
-    high_from = b if contains(Interval(None, a.high, True, a.high_closed), Interval(None, b.high, True, b.high_closed)) else a
+    high_from = (
+        b if contains(Interval(None, a.high, True, a.high_closed), Interval(None, b.high, True, b.high_closed)) else a
+    )
     return Interval(low_from.low, high_from.high, low_from.low_closed, high_from.high_closed)
 
 
@@ -78,7 +90,8 @@ class Type:
         if listed:
             kept = tuple(v for v in listed if v in constraint and self.admits(v))
             return Values(kept) if kept else None
-        assert isinstance(constraint, Interval) and isinstance(self.within, Interval)
+        assert isinstance(constraint, Interval)
+        assert isinstance(self.within, Interval)
         if not overlaps(constraint, self.within):
             return None
         both = _intersection(constraint, self.within)
@@ -157,9 +170,7 @@ class SubjectSpace:
         raise UnknownName(f"dimension of space {self.name!r}:", name, self.names)
 
 
-LOCATION = SubjectSpace(
-    "location", (Dimension("x", REAL), Dimension("y", REAL), Dimension("z", REAL)), Metric.EARTH
-)
+LOCATION = SubjectSpace("location", (Dimension("x", REAL), Dimension("y", REAL), Dimension("z", REAL)), Metric.EARTH)
 """Where everything is. A system may define it as planar before the first position arrives."""
 
 

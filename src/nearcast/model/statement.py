@@ -14,8 +14,23 @@ from nearcast.model.place import Place
 from nearcast.model.region import Region
 from nearcast.model.space import SubjectSpace
 
-__all__ = ["Choice", "FromLayer", "FromRelation", "FromSpaces", "LayerFile", "Nearest", "Options", "Pick", "Publication",
-           "RelationDefinition", "Removal", "Source", "Statement", "Subscription", "spanned_layer"]  # fmt: skip
+__all__ = [
+    "Choice",
+    "FromLayer",
+    "FromRelation",
+    "FromSpaces",
+    "LayerFile",
+    "Nearest",
+    "Options",
+    "Pick",
+    "Publication",
+    "RelationDefinition",
+    "Removal",
+    "Source",
+    "Statement",
+    "Subscription",
+    "spanned_layer",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +132,9 @@ class Subscription:
         _speaks_of("&#", self.filter, "WHERE")
         _speaks_of("#", self.life, "WHILE")
         if isinstance(self.source, FromRelation) and (self.filter != ALWAYS or self.chooses or self.on is not None):
-            raise ModelError("a relation has its conditions where it is defined; watching it takes WHILE and options only")
+            raise ModelError(
+                "a relation has its conditions where it is defined; watching it takes WHILE and options only"
+            )
         if self.choice and self.nearest:
             raise ModelError("a choice of source applies to ranges, not to NEAREST; give one of the two")
         for part in (self.choice, self.nearest):
