@@ -1,1 +1,40 @@
-"""Location-aware publish/subscribe."""
+"""nearcast: location-aware publish/subscribe.
+
+Things that move and things that stay publish where they are and what they are like. Clients hold standing
+subscriptions and hear something only when the answer changes.
+
+    model/      what is said: spaces, regions, places, statements, ops, notifications
+    language/   text ⇄ model
+    match/      ops → notifications: the reference is the definition
+    testing     strategies that make random statements and logs
+    cli         the command ``nearcast``
+
+Dependencies point one way: model ← language, match ← cli. The names below are the public ones.
+"""
+
+from nearcast.errors import GeometryError, LanguageError, ModelError, NearcastError, OpError, UnknownName
+from nearcast.language.format import shape_of, statement_text
+from nearcast.language.oplog import decode_op, encode_notification, encode_op
+from nearcast.language.parse import parse, parse_statements
+from nearcast.match.explain import explain
+from nearcast.match.reference import Reference
+from nearcast.model.notification import Notification
+
+__all__ = [
+    "GeometryError",
+    "LanguageError",
+    "ModelError",
+    "NearcastError",
+    "Notification",
+    "OpError",
+    "Reference",
+    "UnknownName",
+    "decode_op",
+    "encode_notification",
+    "encode_op",
+    "explain",
+    "parse",
+    "parse_statements",
+    "shape_of",
+    "statement_text",
+]

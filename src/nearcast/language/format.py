@@ -37,11 +37,11 @@ from nearcast.model.statement import (
 __all__ = ["RESERVED", "StatementShape", "condition_text", "shape_of", "statement_text"]
 
 _KEYWORDS = """
-    altitude always among and any anyof as at bandwidth between box by confidence contains content cooldown crosses daily
-    disc drop during dwell enclosed entered expires false floor fresh from hysteresis in layer left level mean metric
-    multipolygon nearest nearof not now null of on or overlaps permit place point polygon publish rang reading relation
-    remoteof retract select space stay subscribe time to true unsubscribe updates where while with within zone life
-    mon tue wed thu fri sat sun
+    altitude always among and any anyof as at bandwidth between box by confidence contains content cooldown
+    crosses daily disc drop during dwell enclosed entered expires false floor fresh from hysteresis in layer
+    left level mean metric multipolygon nearest nearof not now null of on or overlaps permit place point
+    polygon publish rang reading relation remoteof retract select space stay subscribe time to true
+    unsubscribe updates where while with within zone life mon tue wed thu fri sat sun
 """
 RESERVED = frozenset(_KEYWORDS.split())
 """Words that a name is quoted for, so that it never reads as anything else."""

@@ -2,9 +2,9 @@
 
 One object a line; ``op`` says which. Times are ISO 8601 or epoch seconds, durations are seconds.
 
-    {"op": "publish", "time": 0, "client": "shell", "id": "gas", "text": "PUBLISH AT POINT(-122.4 37.7) AS (price = 65)"}
-    {"op": "subscribe", "time": 1, "client": "ann", "id": "s", "text": "SELECT WHERE &location WITHIN 1 km OF #location"}
-    {"op": "move", "time": 2, "client": "ann", "lon": -122.41, "lat": 37.7}
+    {"op": "publish", "time": 0, "client": "bp", "id": "gas", "text": "PUBLISH AT POINT(-122.4 37.7) AS (price = 65)"}
+    {"op": "subscribe", "time": 1, "client": "al", "id": "s", "text": "SELECT WHERE &location WITHIN 1 km OF #location"}
+    {"op": "move", "time": 2, "client": "al", "lon": -122.41, "lat": 37.7}
 """
 
 from __future__ import annotations

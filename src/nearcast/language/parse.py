@@ -15,7 +15,7 @@ from nearcast.language.build import Builder
 from nearcast.language.normalize import normalize
 from nearcast.model.statement import Publication, Statement, Subscription
 
-__all__ = ["LONGEST", "parse", "parse_publication", "parse_statements", "parse_subscription"]
+__all__ = ["LONGEST", "parse", "parse_pieces", "parse_publication", "parse_statements", "parse_subscription"]
 
 LONGEST = 1_000_000
 """Characters in one statement. More belongs in a layer, which travels as a file."""
@@ -85,11 +85,20 @@ def parse_publication(text: str) -> Publication:
 
 def parse_statements(text: str) -> Iterator[Statement | LanguageError]:
     """Every statement of a file, in order; a bad one gives its error and does not hide the others."""
+    for _, statement in parse_pieces(text):
+        yield statement
+
+
+def parse_pieces(text: str) -> Iterator[tuple[int, Statement | LanguageError]]:
+    """The same, each with the number of the line it begins on."""
+    line, counted = 1, 0
     for offset, piece in _pieces(text):
+        begins = offset + len(piece) - len(piece.lstrip())
+        line, counted = line + text.count("\n", counted, begins), begins
         try:
-            yield _one(text, offset, piece)
+            yield line, _one(text, offset, piece)
         except LanguageError as error:
-            yield error
+            yield line, error
 
 
 def _one(text: str, offset: int, piece: str) -> Statement:
@@ -128,8 +137,8 @@ def _explained(error: UnexpectedInput, text: str, offset: int, piece: str) -> La
         expected = set(error.expected)
         reason = "the statement ends too early" if error.token.type == "$END" else f"unexpected {_short(error.token)}"
     else:
-        at = error.pos_in_stream or 0
-        expected = set(error.allowed or ()) if isinstance(error, UnexpectedCharacters) else set()
+        at = int(error.pos_in_stream or 0)
+        expected = set(error.allowed) if isinstance(error, UnexpectedCharacters) else set()
         reason = f"unexpected {_short(piece[at : at + 1])}"
         if piece[at : at + 1] in ("'", '"', "`"):
             return LanguageError("this quote is never closed", text, offset + at, "text ends on the line it begins on")

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nearcast.errors import OpError
 from nearcast.match import admit
 from nearcast.match.binding import Binding, follow
 from nearcast.match.chain import Pair, advance, is_idle, ready_at
@@ -22,7 +21,6 @@ from nearcast.match.world import Client, Published, Side, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.fix import Fix
-from nearcast.model.layer import Layer
 from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.notification import Cause, Kind, Notification, Reason, by_entity, by_fix, by_timer, notification_id
 from nearcast.model.statement import FromLayer, Publication, Subscription
@@ -69,7 +67,7 @@ class Reference:
         self._last_fix: dict[str, int] = {}
         self._versions: dict[str, tuple[int, int]] = {}
         self._relations: dict[Holder, Relations] = {}
-        self._judge = Judge(self.world, self._relations_of)
+        self.judge = Judge(self.world, self._relations_of)
 
     # ---- ops -------------------------------------------------------------------------------------
 
@@ -88,42 +86,10 @@ class Reference:
         now = int(max(op.time, self._everyone))
         yield from self._advance(None, now)
         if not isinstance(op, ops.Tick):
-            entity = self._define(op)
+            entity = self.world.define(op)
             cause = by_entity(entity, *self._version(entity, now))
             yield from self._step(Change(cause, Reason.DEFINED))
         self._bury()
-
-    def _define(self, op: ops.SystemOp) -> str:
-        world = self.world
-        match op:
-            case ops.DefineSpace(space=space):
-                world.spaces[space.name] = space
-                return f"space:{space.name}"
-            case ops.DefinePlace(place=place):
-                world.places[place.path] = place
-                return f"place:{place.path}"
-            case ops.DefineRelation(relation=relation):
-                world.relations[relation.name] = relation
-                return f"relation:{relation.name}"
-            case ops.DefineLayer(layer=layer, patch=patch, drop=drop):
-                old = world.layers[layer.name].regions if patch else ()
-                replaced = {*drop, *(r.id for r in layer.regions)}
-                kept = tuple(r for r in old if r.id not in replaced)
-                world.layers[layer.name] = Layer(layer.name, (*kept, *layer.regions))
-                return f"layer:{layer.name}"
-            case ops.RemoveSpace(name=name):
-                del world.spaces[name]
-                return f"space:{name}"
-            case ops.RemovePlace(name=name):
-                del world.places[name]
-                return f"place:{name}"
-            case ops.RemoveRelation(name=name):
-                del world.relations[name]
-                return f"relation:{name}"
-            case ops.RemoveLayer(name=name):
-                del world.layers[name]
-                return f"layer:{name}"
-        raise OpError(f"{type(op).__name__} defines nothing")
 
     def _client(self, op: ops.ClientOp) -> Iterator[Notification]:
         now = self._effective(op.time, op.client)
@@ -214,7 +180,7 @@ class Reference:
                 ):
                     told.append(
                         self._notification(
-                            s, key, Kind.READING, self._time(s, key), Change(cause, Reason.EMITTED), op.values
+                            s, key, Kind.READING, self.time_of(s, key), Change(cause, Reason.EMITTED), op.values
                         )
                     )
         yield from sorted(told, key=lambda n: n.order)
@@ -225,7 +191,7 @@ class Reference:
         theirs = self.world.publications[op.client, op.publication].publication
         reading = self.world.reading(op.values)
         return any(
-            Question(self.world, {"&": there, "#": here, "@": reading}, self._time(s, key)).ask(s.subscription.on)
+            Question(self.world, {"&": there, "#": here, "@": reading}, self.time_of(s, key)).ask(s.subscription.on)
             is True
             for there in self.world.sides(op.client, op.publication, theirs.regions)
             for here in self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
@@ -282,7 +248,7 @@ class Reference:
     def _clock(self, client: str) -> Moment:
         return max(self._everyone, self._clocks.get(client, NEVER))
 
-    def _time(self, s: Subscribed, key: Key) -> int:
+    def time_of(self, s: Subscribed, key: Key) -> int:
         """The present of a pair: the later of its clients' clocks; of a choice, the latest of all."""
         if s.chooses:
             return int(self._latest)
@@ -362,13 +328,13 @@ class Reference:
 
     def _match(self, s: Subscribed, change: Change, passing: str | None) -> Iterator[Notification]:
         client = None if self._is_wide(s, change) else change.client
-        candidates = {candidate.key: candidate for candidate in self._judge.candidates(s, client)}
+        candidates = {candidate.key: candidate for candidate in self.judge.candidates(s, client)}
         vanished = [key for key in s.pairs if key not in candidates and (client is None or client in key[1::2])]
         verdicts: dict[Key, Verdict] = {}
         for key, candidate in candidates.items():
-            now = self._time(s, key)
+            now = self.time_of(s, key)
             if now < min(s.expires, self.world.clients[s.owner].ends):
-                verdicts[key] = self._judge.judge(s, candidate, now, passing=passing)
+                verdicts[key] = self.judge.judge(s, candidate, now, passing=passing)
             else:
                 s.pairs.pop(key, None)
         how = s.subscription.choice or s.subscription.nearest
@@ -389,7 +355,7 @@ class Reference:
         passing: str | None = None,
     ) -> Iterator[Notification]:
         options, key = s.subscription.options, candidate.key
-        now = self._time(s, key)
+        now = self.time_of(s, key)
         pair = s.pairs.setdefault(key, Pair())
         was = replace(pair)
         pair.latches, pair.satisfied, pair.alive = frozenset(verdict.latched), verdict.satisfied, verdict.alive
@@ -449,7 +415,7 @@ class Reference:
             return {"versions": versions}
         if published is not None:
             versions["publication"] = list(published.version)
-        exact = self._judge.judge(s, candidate, now, exact=True)
+        exact = self.judge.judge(s, candidate, now, exact=True)
         fixes = {side: self._fix_evidence(name) for side, name in (("#", key[3] or s.owner), ("&", key[1]))}
         return {
             "versions": versions,

@@ -13,8 +13,8 @@ from nearcast.model.moment import EPOCH, MICROS
 __all__ = ["holds", "next_turn"]
 
 _DAY = 86400 * MICROS
-_AHEAD = 9
-"""Days to look ahead: a week, and one on either side for the offset from UTC."""
+_AHEAD = 16
+"""Days to look ahead: a week, another because a zone may skip a whole day (Samoa did), and one on either side."""
 
 
 @cache

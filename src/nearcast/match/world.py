@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
+from nearcast.errors import OpError
+from nearcast.model import op as ops
 from nearcast.model.constraint import Scalar, contains
 from nearcast.model.fix import Fix, Located
 from nearcast.model.layer import Layer, LayerRegion
@@ -90,6 +92,38 @@ class World:
     @property
     def ground(self) -> Ground:
         return ground_of(self.metric)
+
+    def define(self, op: ops.SystemOp) -> str:
+        """Make a definition so, or undo it; gives the name of what changed."""
+        match op:
+            case ops.DefineSpace(space=space):
+                self.spaces[space.name] = space
+                return f"space:{space.name}"
+            case ops.DefinePlace(place=place):
+                self.places[place.path] = place
+                return f"place:{place.path}"
+            case ops.DefineRelation(relation=relation):
+                self.relations[relation.name] = relation
+                return f"relation:{relation.name}"
+            case ops.DefineLayer(layer=layer, patch=patch, drop=drop):
+                old = self.layers[layer.name].regions if patch else ()
+                replaced = {*drop, *(r.id for r in layer.regions)}
+                kept = tuple(r for r in old if r.id not in replaced)
+                self.layers[layer.name] = Layer(layer.name, (*kept, *layer.regions))
+                return f"layer:{layer.name}"
+            case ops.RemoveSpace(name=name):
+                del self.spaces[name]
+                return f"space:{name}"
+            case ops.RemovePlace(name=name):
+                del self.places[name]
+                return f"place:{name}"
+            case ops.RemoveRelation(name=name):
+                del self.relations[name]
+                return f"relation:{name}"
+            case ops.RemoveLayer(name=name):
+                del self.layers[name]
+                return f"layer:{name}"
+        raise OpError(f"{type(op).__name__} defines nothing")
 
     def ordered_places(self) -> list[Place]:
         return [self.places[path] for path in sorted(self.places)]

@@ -7,6 +7,7 @@ the other, do they overlap, how far apart are they.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,9 +38,14 @@ def kind_of(value: Scalar) -> Kind:
     return "text" if isinstance(value, str) else "number"
 
 
+def is_finite(number: float) -> bool:
+    """Whether it is a number that a float can hold; Python's integers may be larger."""
+    return abs(number) <= sys.float_info.max
+
+
 def _finite(value: Scalar) -> Scalar:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ModelError(f"{value!r} is not a finite number")
+    if not isinstance(value, str) and not is_finite(value):
+        raise ModelError(f"{str(value)[:20]} is not a finite number, or too large a one")
     return value
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from nearcast.errors import ModelError
-from nearcast.model.constraint import Interval
+from nearcast.model.constraint import Interval, is_finite
 from nearcast.model.place import Place
 from nearcast.model.shape import Geometry, Point
 
@@ -31,8 +31,8 @@ class Position:
             Place(self.place)
         for name in ("altitude", "floor", "accuracy"):
             value = getattr(self, name)
-            if value is not None and not math.isfinite(value):
-                raise ModelError(f"{name} {value!r} is not a finite number")
+            if value is not None and not is_finite(value):
+                raise ModelError(f"{name} {str(value)[:20]} is not a finite number")
         if self.accuracy is not None and self.accuracy < 0:
             raise ModelError(f"accuracy {self.accuracy!r} is negative; it is a radius in metres")
 

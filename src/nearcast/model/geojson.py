@@ -86,8 +86,8 @@ def _pair(value: object) -> tuple[float, float]:
 
 
 def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise GeometryError(f"{what} {value!r} is not a number")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not is_finite(value):
+        raise GeometryError(f"{what} {str(value)[:20]!r} is not a number")
     return float(value)
 
 
@@ -109,7 +109,7 @@ def _attributes(properties: Mapping[str, Any]) -> tuple[tuple[str, Constraint], 
     for name, value in properties.items():
         values = value if isinstance(value, list) else [value]
         if values and all(
-            isinstance(v, Scalar) and not (isinstance(v, float) and not math.isfinite(v)) for v in values
+            isinstance(v, str) or (isinstance(v, Scalar) and is_finite(v)) for v in values
         ):
             found.append((str(name), Values(tuple(values))))
     return tuple(found)

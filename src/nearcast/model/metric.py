@@ -109,6 +109,9 @@ class Ground:
 
     def distance(self, a: Shape, b: Shape) -> float:
         """Metres between the closest points of two shapes; 0 if they overlap."""
+        if isinstance(a, Disc) and isinstance(b, Disc):
+            # Taking off one radius after the other would not be symmetric to the last bit.
+            return max(0.0, self._on.length(a.centre, b.centre) - (a.radius + b.radius))
         if isinstance(a, Disc):
             return max(0.0, self.distance(a.centre, b) - a.radius)
         if isinstance(b, Disc):

@@ -25,8 +25,8 @@ _FIRST = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 
 def micros(seconds: float) -> int:
     """Seconds to whole microseconds."""
-    if not math.isfinite(seconds) or abs(seconds) * MICROS > LIMIT:
-        raise ModelError(f"{seconds!r} s is not a time that fits in 64 bits")
+    if not abs(seconds) * MICROS <= LIMIT:  # nor is what is not a number
+        raise ModelError(f"{str(seconds)[:20]} s is not a time that fits in 64 bits")
     return round(seconds * MICROS)
 
 

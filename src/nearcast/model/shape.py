@@ -19,7 +19,7 @@ import numpy.typing as npt
 import shapely
 
 from nearcast.errors import GeometryError, GeometryWarning
-from nearcast.model.constraint import Interval
+from nearcast.model.constraint import Interval, is_finite
 
 __all__ = ["Box", "Disc", "Geometry", "Point", "Polygon", "Ring", "Shape", "polygon", "shifted"]
 
@@ -28,8 +28,8 @@ Ring = tuple[tuple[float, float], ...]
 
 def _require_finite(*numbers: float) -> None:
     for number in numbers:
-        if not math.isfinite(number):
-            raise GeometryError(f"{number!r} is not a coordinate; it must be a finite number")
+        if not is_finite(number):
+            raise GeometryError(f"{str(number)[:20]} is not a coordinate; it must be a finite number")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,113 @@
+"""Who and what random statements speak of.
+
+Small pools make things meet; wild ones make text that is hard to read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from nearcast.language.format import RESERVED
+from nearcast.model.constraint import Scalar
+from nearcast.model.metric import EARTH, PLANE
+from nearcast.model.moment import parse_time
+from nearcast.model.shape import Point, Shape
+from nearcast.testing.scenes import RADII, Scene, scenes
+
+__all__ = ["STARTS", "WILD", "Cast", "small_cast"]
+
+T = TypeVar("T")
+Strings: TypeAlias = SearchStrategy[str]
+
+SECOND = 1_000_000
+STARTS = tuple(
+    parse_time(text)
+    for text in (
+        "2026-03-02T07:59:58Z",  # a Monday, two seconds before a schedule turns
+        "2026-03-08T06:59:58Z",  # New York is about to lose an hour
+        "2026-10-25T00:59:58Z",  # Paris is about to repeat one
+    )
+)
+"""When random logs begin."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cast:
+    clients: Strings
+    publications: Strings
+    subscriptions: Strings
+    spaces: Strings
+    layers: Strings
+    relations: Strings
+    items: Strings
+    """Ids of the regions of layers."""
+    properties: Strings
+    paths: Strings
+    levels: Strings
+    texts: Strings
+    numbers: SearchStrategy[int | float]
+    distances: SearchStrategy[float]
+    durations: SearchStrategy[int]
+    instants: SearchStrategy[int]
+    points: SearchStrategy[Point]
+    shapes: SearchStrategy[Shape]
+    memory: bool = True
+    """Statements may depend on the past: τ and π, dwell, cooldown, hysteresis, confidence, choice of source."""
+    any: bool = True
+    """Statements may ask about ANY of a space, and so about clients that are not of the pair."""
+
+    @property
+    def scalars(self) -> SearchStrategy[Scalar]:
+        return st.one_of(self.numbers, self.texts, st.booleans())
+
+
+def _of(*pool: T) -> SearchStrategy[T]:
+    return st.sampled_from(pool)
+
+
+def small_cast(scene: Scene, start: int, *, memory: bool = True, any: bool = True) -> Cast:  # noqa: A002  # as in the language
+    """A few of everything, in one scene."""
+    return Cast(
+        clients=_of("a", "b", "c"), publications=_of("p", "q"), subscriptions=_of("s", "t"),
+        spaces=_of("gas", "shop"), layers=_of("y", "z"), relations=_of("r"), items=_of("1", "2", "3"),
+        properties=_of("price", "kind", "open", "id", "owner", "place", "floor", "altitude", "accuracy"),
+        paths=_of("hq", "hq/1", "hq/1/A"), levels=_of("building", "room"), texts=_of("x", "y", "a", "hq/1"),
+        numbers=_of(0, 1, 1.5, 2), distances=_of(0.0, *RADII, 2 * RADII[0]),
+        durations=_of(1, SECOND, 2 * SECOND, 10 * SECOND), instants=_of(*(start + n * SECOND for n in (1, 2, 10, 3600))),
+        points=_of(*scene.points), shapes=_of(*scene.shapes), memory=memory, any=any,
+    )  # fmt: skip
+
+
+_CHARACTERS = st.characters(exclude_categories=["Cs"])
+_TEXT = st.text(_CHARACTERS, max_size=6)
+_NAMES = st.one_of(
+    _of("gas", "Zürich", "a b", "select", "IN", "1st", "it's", "--", ";", "a\\nb", "x_1"),
+    _of(*sorted(RESERVED)),
+    st.text(_CHARACTERS, min_size=1, max_size=6),
+)
+_TICKED = _NAMES.filter(lambda name: not {"`", "\n"} & set(name) and name != "location")
+_SEGMENTS = _NAMES.filter(lambda name: "/" not in name)
+_NUMBERS: SearchStrategy[int | float] = st.one_of(
+    st.integers(-(10**18) + 1, 10**18 - 1), st.floats(allow_nan=False, allow_infinity=False), _of(0, 1, -1, 0.1, 1e300, 5e-324)
+)
+_DURATIONS = st.one_of(_of(1, 1000, SECOND, 60 * SECOND, 86400 * SECOND), st.integers(0, 10**17))
+
+
+def _all(pools: Sequence[Sequence[T]]) -> SearchStrategy[T]:
+    return st.sampled_from([item for pool in pools for item in pool])
+
+
+_SCENES = (*scenes(EARTH), *scenes(PLANE))
+WILD = Cast(
+    clients=_NAMES, publications=_NAMES, subscriptions=_NAMES, spaces=_TICKED, layers=_NAMES, relations=_NAMES, items=_NAMES,
+    properties=_TICKED, paths=st.lists(_SEGMENTS, min_size=1, max_size=3).map("/".join), levels=_of("room", "floor", "étage"),
+    texts=_TEXT, numbers=_NUMBERS, distances=st.floats(0, 1e300), durations=_DURATIONS,
+    instants=st.integers(parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")),
+    points=_all([scene.points for scene in _SCENES]), shapes=_all([scene.shapes for scene in _SCENES]),
+)  # fmt: skip
+"""Names, numbers and times that a writer or a reader may stumble over."""
