@@ -71,9 +71,9 @@ class _Earth:
         step = b.x - a.x
         turn = -360.0 if step > 180 else 360.0 if step <= -180 else 0.0
         line = shapely.LineString([(a.x, a.y), (b.x + turn, b.y)])
-        if turn == 0:
-            return line
-        return shapely.union_all([line, shifted(line, -turn)])
+        # The antimeridian has two names, so what leaves by one, or runs along it, is also seen from the other.
+        beyond = [x for x in (a.x, b.x + turn) if abs(x) >= 180]
+        return shapely.multilinestrings([line, *(shifted(line, -math.copysign(360.0, x)) for x in beyond)])
 
 
 class _Plane:
