@@ -155,9 +155,8 @@ class Builder:
         try:
             return Metric(word.lower()), ()
         except ValueError:
-            raise Refused(
-                f"unknown metric {word!r}", suggestion(word, Metric) or "earth, planar or euclidean"
-            ) from None
+            known = [metric.value for metric in Metric]
+            raise Refused(f"unknown metric {word!r}", suggestion(word, known) or "earth, planar or euclidean") from None
 
     def measured(self, names: Any) -> tuple[Metric, tuple[str, ...]]:
         return Metric.EUCLIDEAN, self.build(names)

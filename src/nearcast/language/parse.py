@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from typing import cast
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -134,10 +135,10 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
 def _explained(error: UnexpectedInput, text: str, offset: int, piece: str) -> LanguageError:
     if isinstance(error, UnexpectedToken):
         at = len(piece.rstrip()) if error.token.type == "$END" else (error.token.start_pos or 0)
-        expected = set(error.expected)
+        expected = set(error.accepts)  # `expected` also lists what only other statements could go on with
         reason = "the statement ends too early" if error.token.type == "$END" else f"unexpected {_short(error.token)}"
     else:
-        at = int(error.pos_in_stream or 0)
+        at = cast(int, error.pos_in_stream)
         expected = set(error.allowed) if isinstance(error, UnexpectedCharacters) else set()
         reason = f"unexpected {_short(piece[at : at + 1])}"
         if piece[at : at + 1] in ("'", '"', "`"):

@@ -62,7 +62,7 @@ class Type:
 
     def __post_init__(self) -> None:
         if self.clip(EVERYTHING) is None:
-            raise ModelError(f"no {self.base.value} is in {self.within}")
+            raise ModelError(f"no {self.base.value} is in the given interval or set")
 
     @property
     def domain(self) -> Constraint:
