@@ -23,6 +23,7 @@ __all__ = [
     "contains",
     "equal_to",
     "gap",
+    "is_finite",
     "kind_of",
     "overlaps",
 ]
@@ -45,7 +46,7 @@ def is_finite(number: float) -> bool:
 
 def _finite(value: Scalar) -> Scalar:
     if not isinstance(value, str) and not is_finite(value):
-        raise ModelError(f"{str(value)[:20]} is not a finite number, or too large a one")
+        raise ModelError(f"{value!r:.20} is not a finite number, or too large a one")
     return value
 
 

@@ -32,7 +32,7 @@ class Position:
         for name in ("altitude", "floor", "accuracy"):
             value = getattr(self, name)
             if value is not None and not is_finite(value):
-                raise ModelError(f"{name} {str(value)[:20]} is not a finite number")
+                raise ModelError(f"{name} {value!r:.20} is not a finite number")
         if self.accuracy is not None and self.accuracy < 0:
             raise ModelError(f"accuracy {self.accuracy!r} is negative; it is a radius in metres")
 

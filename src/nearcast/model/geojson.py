@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearcast.errors import GeometryError, ModelError
-from nearcast.model.constraint import Constraint, Interval, Scalar, Values
+from nearcast.model.constraint import Constraint, Interval, Values, is_finite
 from nearcast.model.layer import Layer, LayerRegion
 from nearcast.model.region import Region
 from nearcast.model.shape import Disc, Geometry, Point, Shape, polygon
@@ -87,7 +86,7 @@ def _pair(value: object) -> tuple[float, float]:
 
 def _number(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not is_finite(value):
-        raise GeometryError(f"{what} {str(value)[:20]!r} is not a number")
+        raise GeometryError(f"{what} {value!r:.20} is not a number")
     return float(value)
 
 
@@ -99,7 +98,7 @@ def _range(properties: Mapping[str, Any], *names: str) -> Interval | None:
     try:
         numbers = [float(part) for part in parts]
         return Interval(min(numbers), max(numbers))
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise GeometryError(f"{names[0]} {value!r} is not a number or a range") from None
 
 
@@ -108,9 +107,7 @@ def _attributes(properties: Mapping[str, Any]) -> tuple[tuple[str, Constraint], 
     found: list[tuple[str, Constraint]] = []
     for name, value in properties.items():
         values = value if isinstance(value, list) else [value]
-        if values and all(
-            isinstance(v, str) or (isinstance(v, Scalar) and is_finite(v)) for v in values
-        ):
+        if values and all(isinstance(v, str) or (isinstance(v, (int, float)) and is_finite(v)) for v in values):
             found.append((str(name), Values(tuple(values))))
     return tuple(found)
 

@@ -26,7 +26,7 @@ _FIRST = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 def micros(seconds: float) -> int:
     """Seconds to whole microseconds."""
     if not abs(seconds) * MICROS <= LIMIT:  # nor is what is not a number
-        raise ModelError(f"{str(seconds)[:20]} s is not a time that fits in 64 bits")
+        raise ModelError(f"{seconds!r:.20} s is not a time that fits in 64 bits")
     return round(seconds * MICROS)
 
 

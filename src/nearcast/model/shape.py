@@ -7,7 +7,6 @@ west is greater than its east crosses it too.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ Ring = tuple[tuple[float, float], ...]
 def _require_finite(*numbers: float) -> None:
     for number in numbers:
         if not is_finite(number):
-            raise GeometryError(f"{str(number)[:20]} is not a coordinate; it must be a finite number")
+            raise GeometryError(f"{number!r:.20} is not a coordinate; it must be a finite number")
 
 
 @dataclass(frozen=True, slots=True)
