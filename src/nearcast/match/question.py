@@ -20,7 +20,7 @@ from nearcast.model import region as regions
 from nearcast.model.constraint import Constraint, Interval, Values, equal_to
 from nearcast.model.fix import Located
 from nearcast.model.layer import LayerRegion
-from nearcast.model.moment import NEVER, Moment
+from nearcast.model.moment import LIMIT, MICROS, NEVER, Moment
 from nearcast.model.place import PlaceName, is_under
 from nearcast.model.shape import Geometry, Point
 from nearcast.model.statement import Options
@@ -122,20 +122,20 @@ class Question:
         return None if ref.space else self._built_in(side, ref.name)
 
     def _built_in(self, side: Side, name: str) -> Constraint | None:
-        located = self._where(side)
+        located = self.where(side)
         geometry = located.geometry if located else None
         if name in ("altitude", "floor"):
             return getattr(geometry, name) if geometry else None
         known: Mapping[str, Any] = {
             "id": side.id or None,
             "owner": side.client,
-            "accuracy": side.fix.position.accuracy if side.fix else None,
+            "accuracy": side.fix.position.accuracy if side.fix and located else None,
             "place": self.world.place_of(located) if located and name == "place" else None,
         }
         value = known.get(name)
         return None if value is None else equal_to(value)
 
-    def _where(self, side: Side) -> Located | None:
+    def where(self, side: Side) -> Located | None:
         """Where a side is, unless its fix is older than the subscription accepts."""
         if side.fix is not None and self.fresh is not None:
             stale = side.fix.time + self.fresh + 1
@@ -174,17 +174,18 @@ class Question:
     def _compare_times(self, node: c.Compare) -> bool | None:
         """Both sides are linear in the present time, so the instant at which they meet is known."""
         (k1, c1), (k2, c2) = self._linear(node.left), self._linear(node.right)
-        slope, rest = k1 - k2, c1 - c2
-        if math.isnan(rest):
+        if math.isnan(c1) or math.isnan(c2):
             return None
+        slope, rest = k1 - k2, c1 - c2
         if slope and math.isfinite(rest):
             meeting, left_over = divmod(-rest, slope)
             self.may_turn(meeting if left_over == 0 else None)
             self.may_turn(meeting + 1)
-        difference = slope * self.now + rest
+        # Not by their difference: never minus never is no number, yet never is not after never.
+        left, right = k1 * self.now + c1, k2 * self.now + c2
         return {
-            "<": difference < 0, "<=": difference <= 0, "=": difference == 0,
-            "!=": difference != 0, ">=": difference >= 0, ">": difference > 0,
+            "<": left < right, "<=": left <= right, "=": left == right,
+            "!=": left != right, ">=": left >= right, ">": left > right,
         }[node.op]  # fmt: skip
 
     def _linear(self, node: c.Expression) -> tuple[int, Moment]:
@@ -204,8 +205,7 @@ class Question:
             case c.MeanStay(last, relation):
                 return 0, self._mean_stay(last, relation)
             case c.Ref():
-                seconds = _number(self.value(node))
-                return 0, math.nan if seconds is None else round(seconds * 1_000_000)
+                return 0, _micros(_number(self.value(node)))
         return 0, math.nan
 
     def _history(self, relation: c.Spatial) -> list[tuple[Moment, Moment]]:
@@ -249,8 +249,8 @@ class Question:
         return relate(found[0][0], found[1][0], space)
 
     def _relate_locations(self, node: c.Relate) -> bool | None:
-        left = self._where(self.sides[node.left.side])
-        right = self._where(self.sides[node.right.side]) if isinstance(node.right, c.Ref) else node.right
+        left = self.where(self.sides[node.left.side])
+        right = self.where(self.sides[node.right.side]) if isinstance(node.right, c.Ref) else node.right
         a, b = (where.geometry if isinstance(where, Located) else where for where in (left, right))
         if not isinstance(a, Geometry) or not isinstance(b, Geometry):
             return None
@@ -265,7 +265,7 @@ class Question:
         if not quantified(node):
             return self._one(node, (), None)
         known = next((end for end in (node.left, node.right) if isinstance(end, c.Ref)), None)
-        if known is not None and self._where(self.sides[known.side]) is None:
+        if known is not None and self.where(self.sides[known.side]) is None:
             return None
         return True in [self.of_item(node, key, sides) for key, sides in self.items(node) if self.exists(key, node)]
 
@@ -315,13 +315,13 @@ class Question:
 
     def _subject(self, subject: c.Subject, item: Side | None) -> Located | None:
         side = item if isinstance(subject, c.AnyOf) else self.sides[subject.side]
-        return self._where(side) if side else None
+        return self.where(side) if side else None
 
     def _targets(self, target: c.Target, item: Side | None) -> list[Located]:
         """Where the target is; several, if it is a place with others inside."""
         match target:
             case c.Ref():
-                there = self._where(self.sides[target.side])
+                there = self.where(self.sides[target.side])
             case Geometry():
                 there = Located(target)
             case PlaceName():
@@ -329,7 +329,7 @@ class Question:
             case c.InLayer(any=False):
                 there = Located(self.region.geometry) if self.region else None
             case _:
-                there = self._where(item) if item else None
+                there = self.where(item) if item else None
         return [there] if there else []
 
     def _depth(self, node: c.Spatial, subject: Located | None, targets: list[Located]) -> tuple[float | None, float]:
@@ -411,6 +411,13 @@ def _any(answers: list[bool | None]) -> bool | None:
 
 def quantified(node: c.Spatial) -> bool:
     return any(isinstance(end, c.AnyOf) or (isinstance(end, c.InLayer) and end.any) for end in (node.left, node.right))
+
+
+def _micros(seconds: float | None) -> Moment:
+    """What does not fit in 64 bits is longer than any time."""
+    if seconds is None:
+        return math.nan
+    return round(seconds * MICROS) if abs(seconds) * MICROS <= LIMIT else math.copysign(math.inf, seconds)
 
 
 def _number(constraint: Constraint | None) -> float | None:

@@ -150,12 +150,12 @@ class Judge:
     ) -> Verdict:
         verdict = Verdict()
         asked = self.questions(s, candidate, now, passing=passing, exact=exact)
+        for question in asked.own[1] if s.chooses else ():
+            verdict.distance = self._nearer(s, verdict.distance, question)
         verdict.own = verdict.ask(asked.own) and self._selected(s, candidate)
         verdict.measures = [measure for question in asked.own[1] for measure in question.measures]
         verdict.alive = verdict.ask(asked.life)
         verdict.allowed = verdict.ask(asked.theirs)
-        for question in asked.own[1] if s.chooses else ():
-            verdict.distance = self._nearer(s, verdict.distance, question.sides["&"], question.sides["#"])
         for ends, expires in self._lifetimes(candidate):
             if now >= ends:
                 verdict.gone = Reason.EXPIRED if now >= expires == ends else Reason.GONE
@@ -249,13 +249,14 @@ class Judge:
         shown = self.world.visible(self.world.publications[publisher, publication].publication.regions)
         return any(self.world.valid_in(r, name) for r in shown for name in source.names)
 
-    def _nearer(self, s: Subscribed, known: float | None, there: Side, here: Side) -> float | None:
+    def _nearer(self, s: Subscribed, known: float | None, question: Question) -> float | None:
         """The least distance seen."""
         nearest = s.subscription.nearest
+        there, here = question.sides["&"], question.sides["#"]
         if nearest and nearest.space:
             found = self._space_distance(nearest.space, there, here)
         else:
-            a, b = (side.located.geometry if side.located else None for side in (there, here))
+            a, b = (where.geometry if where else None for where in (question.where(there), question.where(here)))
             found = self.world.ground.distance(a.shape, b.shape) if a and b else math.inf
         return found if known is None or found < known else known
 

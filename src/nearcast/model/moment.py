@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from nearcast.errors import ModelError
 
-__all__ = ["FOREVER", "MICROS", "NEVER", "Moment", "micros", "parse_time", "time_text"]
+__all__ = ["FOREVER", "LIMIT", "MICROS", "NEVER", "Moment", "micros", "parse_time", "time_text"]
 
 Moment = int | float
 """A time in microseconds. Only ``NEVER`` and ``FOREVER`` are floats."""
