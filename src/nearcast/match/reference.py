@@ -99,7 +99,7 @@ class Reference:
             case ops.Publish(publication=publication):
                 yield from self._step(self._publish(publication, now))
             case ops.Retract(client=client, id=id_):
-                del self.world.publications[client, id_]
+                self.world.publications.pop((client, id_), None)  # its lease may just have ended with all it had
                 yield from self._step(self._changed(f"publication:{client}/{id_}", Reason.RETRACTED, client, now))
                 self._relations.pop(("publication", client, id_), None)
             case ops.Subscribe(subscription=subscription):
@@ -164,7 +164,7 @@ class Reference:
             self._drop_subscription(owner, id_)
 
     def _drop_subscription(self, owner: str, id_: str) -> None:
-        del self.subscriptions[owner, id_]
+        self.subscriptions.pop((owner, id_), None)
         self._relations.pop(("subscription", owner, id_), None)
 
     def _emit(self, op: ops.Emit, now: int) -> Iterator[Notification]:
@@ -365,7 +365,7 @@ class Reference:
         pair.due = min([turn for turn in (*verdict.turns, *waits) if turn > now], default=None)
         if verdict.allowed and verdict.gone is None:
             pair.content = self._content(key)
-        if kind is None and was.told and passing is None and options.updates and _updates(key, change):
+        if kind is None and was.told and passing is None and options.updates and self._is_updated(key, change):
             kind = Kind.UPDATE
         if kind is not None and s.subscription.on is None:
             yield self._told(s, candidate, kind, now, was, verdict, change)
@@ -402,7 +402,7 @@ class Reference:
             return Reason.WHILE
         if pair.since is not None and pair.since < now and not was.told:
             return ready_at(replace(pair, entered=was.entered), s.subscription.options)[1]
-        if was.satisfied and s.chooses:
+        if was.satisfied and s.chooses and not was.told:
             return Reason.SOURCE
         return change.reason
 
@@ -410,13 +410,14 @@ class Reference:
         """What decided, as far as the publisher's filter lets the subscriber see it."""
         key = candidate.key
         versions = {"subscription": list(s.version)}
-        published = self.world.publications.get((key[1], key[0]))
+        published = self._published(key)
         if not verdict.allowed or verdict.gone is not None:
             return {"versions": versions}
         if published is not None:
             versions["publication"] = list(published.version)
         exact = self.judge.judge(s, candidate, now, exact=True)
-        fixes = {side: self._fix_evidence(name) for side, name in (("#", key[3] or s.owner), ("&", key[1]))}
+        named = (("#", key[3] or s.owner), ("&", key[1] if self._is_carried(key) else ""))
+        fixes = {side: self._fix_evidence(name) for side, name in named}
         return {
             "versions": versions,
             "conditions": [{"holds": m.holds, "depth": m.depth} for m in exact.measures],
@@ -436,8 +437,26 @@ class Reference:
         return {"time": known.fix.time, **{name: value for name, value in shown.items() if value is not None}}
 
     def _content(self, key: Key) -> str:
-        published = self.world.publications.get((key[1], key[0]))
+        published = self._published(key)
         return published.publication.content if published else ""
+
+    def _published(self, key: Key) -> Published | None:
+        """The publication that a match is of; a pair of clients is none, even if the relation has the name of one."""
+        publication, publisher, _, peer = key
+        return None if peer else self.world.publications.get((publisher, publication))
+
+    def _is_carried(self, key: Key) -> bool:
+        """Whether the matched thing is where its client is, and not at a location of its own."""
+        published = self._published(key)
+        regions = published.publication.regions if published else ()
+        return published is None or any(side.fix for side in self.world.sides(key[1], key[0], regions))
+
+    def _is_updated(self, key: Key, change: Change) -> bool:
+        """Whether the matched thing itself changed or moved."""
+        publication, publisher, _, peer = key
+        if change.moved and change.client in (publisher, peer):
+            return change.cause.kind != "fix" or self._is_carried(key)
+        return change.touched == (publisher, publication) and not peer
 
     def _notification(
         self, s: Subscribed, key: Key, kind: Kind, now: int, change: Change, values: Any, why: Any = None
@@ -547,9 +566,3 @@ def _ends(expires: c.Duration | c.Instant | None, now: int) -> Moment:
 def _asks_for_any(statement: Subscription | c.Condition) -> bool:
     conditions = (statement.filter, statement.life) if isinstance(statement, Subscription) else statement
     return any(isinstance(node, c.AnyOf) for node in c.walk(conditions))
-
-
-def _updates(key: Key, change: Change) -> bool:
-    """Whether the matched thing itself changed or moved."""
-    publication, publisher, _, peer = key
-    return (change.moved and change.client in (publisher, peer)) or change.touched == (publisher, publication)
