@@ -10,6 +10,7 @@ from nearcast.match.verdict import Subscribed
 from nearcast.match.world import World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
+from nearcast.model.constraint import Scalar, equal_to
 from nearcast.model.metric import Ground, ground_of
 from nearcast.model.region import Region
 from nearcast.model.region import check as check_region
@@ -54,6 +55,10 @@ def check(op: ops.Op, world: World, subscriptions: Mapping[tuple[str, str], Subs
         case ops.Retract(client=client, id=id_) | ops.Emit(client=client, publication=id_):
             if (client, id_) not in world.publications:
                 raise OpError(f"client {client!r} has no publication {id_!r}")
+            if isinstance(op, ops.Emit):
+                _values(op.values)
+        case ops.SetClient(attributes=attributes):
+            _values(attributes)
         case ops.Unsubscribe(client=client, id=id_):
             if (client, id_) not in subscriptions:
                 raise OpError(f"client {client!r} has no subscription {id_!r}")
@@ -101,6 +106,12 @@ def _conditions(conditions: Any, world: World) -> None:
             _shapes(node, world.ground)
         elif isinstance(node, (c.AnyOf, c.Ref)) and node.space is not None:
             _known("space", node.space, world.spaces)
+
+
+def _values(given: Mapping[str, Scalar | None]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            _named(name, lambda v=value: equal_to(v))
 
 
 def _shapes(geometry: Geometry | None, ground: Ground) -> None:
