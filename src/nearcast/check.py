@@ -23,15 +23,16 @@ Checked = tuple[int, Statement | NearcastError, list[str]]
 
 def checked_statements(text: str, folder: Path) -> Iterator[Checked]:
     """The line, the statement or its error, and the warnings, of each statement in turn."""
-    world = World()
-    for line, parsed, repaired in _with_warnings(parse_pieces(text)):
-        result: Statement | NearcastError = parsed
-        if not isinstance(parsed, LanguageError):
-            try:
-                _check(parsed, world, folder)
-            except NearcastError as error:
-                result = error
-        yield line, result, repaired
+    world, pieces = World(), parse_pieces(text)
+    while True:
+        with warnings.catch_warnings(record=True) as repaired:
+            warnings.simplefilter("always", GeometryWarning)
+            found = next(pieces, None)
+            if found is None:
+                return
+            line, result = found
+            checked = result if isinstance(result, LanguageError) else _checked(result, world, folder)
+        yield line, checked, [str(one.message) for one in repaired]
 
 
 def read_layer(layer: LayerFile, folder: Path) -> ops.DefineLayer:
@@ -46,21 +47,16 @@ def read_layer(layer: LayerFile, folder: Path) -> ops.DefineLayer:
     return ops.DefineLayer(0, layer_from_geojson(layer.name, data))
 
 
-def _check(statement: Statement, world: World, folder: Path) -> None:
+def _checked(statement: Statement, world: World, folder: Path) -> Statement | NearcastError:
+    """The statement, if the definitions before it allow it; a definition is kept for those after."""
     if isinstance(statement, Removal) and statement.kind in ("publication", "subscription"):
-        return
-    op = read_layer(statement, folder) if isinstance(statement, LayerFile) else statement_to_op(statement, 0)
-    if op is not None:
-        admit.check(op, world, {})
-        if isinstance(op, ops.SystemOp):
-            world.define(op)
-
-
-def _with_warnings(
-    parsed: Iterator[tuple[int, Statement | LanguageError]],
-) -> Iterator[tuple[int, Statement | LanguageError, list[str]]]:
-    with warnings.catch_warnings(record=True) as repaired:
-        warnings.simplefilter("always", GeometryWarning)
-        for line, statement in parsed:
-            yield line, statement, [str(one.message) for one in repaired]
-            repaired.clear()
+        return statement
+    try:
+        op = read_layer(statement, folder) if isinstance(statement, LayerFile) else statement_to_op(statement, 0)
+        if op is not None:
+            admit.check(op, world, {})
+            if isinstance(op, ops.SystemOp):
+                world.define(op)
+    except NearcastError as error:
+        return error
+    return statement

@@ -42,7 +42,7 @@ def main() -> None:
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        click.echo(f"error: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
     except click.Abort:
         sys.exit(130)
@@ -287,3 +287,7 @@ def _progress(items: Iterable[T], total: int, doing: str) -> Iterable[T]:
     if total < 500 or not console.is_terminal or sys.stdout.isatty():
         return items
     return track(items, description=doing, total=total, console=console, transient=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -78,7 +78,8 @@ def _summary(pair: Pair, gone: Reason | None, own: bool, alive: bool, allowed: b
     if gone is not None:
         return f"the other side is no more: {gone.value}"
     failing = [clause for clause, holds in (("WHERE", own), ("WHILE", alive), ("TO", allowed)) if not holds]
-    return f"{' and '.join(failing)} does not hold" if failing else _HOLDS
+    verb = "does" if len(failing) == 1 else "do"
+    return f"{' and '.join(failing)} {verb} not hold" if failing else _HOLDS
 
 
 def _findings(clause: str, asked: Asked) -> list[Finding]:
