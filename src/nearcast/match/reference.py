@@ -420,7 +420,10 @@ class Reference:
         fixes = {side: self._fix_evidence(name) for side, name in named}
         return {
             "versions": versions,
-            "conditions": [{"holds": m.holds, "depth": m.depth} for m in exact.measures],
+            "conditions": [
+                {"condition": type(m.condition).__name__.lower(), "holds": m.holds, "depth": m.depth}
+                for m in exact.measures
+            ],
             "fixes": {side: fix for side, fix in fixes.items() if fix},
         }
 
