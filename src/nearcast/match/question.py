@@ -112,13 +112,12 @@ class Question:
 
     def value(self, ref: c.Ref) -> Constraint | None:
         side = self.sides[ref.side]
-        for r in side.regions:
-            if ref.space is None or (
-                self.world.valid_in(r, ref.space) and ref.name in self.world.spaces[ref.space].names
-            ):
-                found = r.get(ref.name)
-                if found is not None:
-                    return found
+        if ref.space and (ref.space not in self.world.spaces or ref.name not in self.world.spaces[ref.space].names):
+            return None
+        for r in side.regions_in(ref.space) if ref.space else side.regions:
+            found = r.get(ref.name)
+            if found is not None:
+                return found
         return None if ref.space else self._built_in(side, ref.name)
 
     def _built_in(self, side: Side, name: str) -> Constraint | None:
@@ -235,10 +234,7 @@ class Question:
     def _relate_regions(self, node: c.Relate) -> bool | None:
         assert isinstance(node.right, c.Ref)
         space = self.world.spaces.get(node.left.space or "")
-        found = [
-            [r for r in self.sides[ref.side].regions if self.world.valid_in(r, ref.space or "")]
-            for ref in (node.left, node.right)
-        ]
+        found = [self.sides[ref.side].regions_in(ref.space or "") for ref in (node.left, node.right)]
         if space is None or not all(found):
             return None
         relate = {

@@ -262,7 +262,7 @@ class Judge:
 
     def _space_distance(self, name: str, there: Side, here: Side) -> float:
         space = self.world.spaces.get(name)
-        a, b = (next((r for r in side.regions if self.world.valid_in(r, name)), None) for side in (there, here))
+        a, b = (next(iter(side.regions_in(name)), None) for side in (there, here))
         return region_distance(a, b, space) if space and a and b else math.inf
 
     def _recall(

@@ -75,6 +75,11 @@ class Side:
                 return Located(found[0].geometry, found[0].path) if found else None
         return Located.by(self.fix.position) if self.fix else None
 
+    def regions_in(self, space: str) -> list[Region]:
+        """The regions valid in a space. One declared in it comes first: others may only share a dimension."""
+        valid = [r for r in self.regions if self.world.valid_in(r, space)]
+        return sorted(valid, key=lambda r: r.space != space)
+
 
 class World:
     def __init__(self) -> None:
