@@ -78,7 +78,8 @@ def small_cast(scene: Scene, start: int, *, memory: bool = True, any: bool = Tru
         properties=_of("price", "kind", "open", "id", "owner", "place", "floor", "altitude", "accuracy"),
         paths=_of("hq", "hq/1", "hq/1/A"), levels=_of("building", "room"), texts=_of("x", "y", "a", "hq/1"),
         numbers=_of(0, 1, 1.5, 2), distances=_of(0.0, *RADII, 2 * RADII[0]),
-        durations=_of(1, SECOND, 2 * SECOND, 10 * SECOND), instants=_of(*(start + n * SECOND for n in (1, 2, 10, 3600))),
+        durations=_of(1, SECOND, 2 * SECOND, 10 * SECOND),
+        instants=_of(*(start + n * SECOND for n in (1, 2, 10, 3600))),
         points=_of(*scene.points), shapes=_of(*scene.shapes), memory=memory, any=any,
     )  # fmt: skip
 
@@ -93,7 +94,9 @@ _NAMES = st.one_of(
 _TICKED = _NAMES.filter(lambda name: not {"`", "\n"} & set(name) and name != "location")
 _SEGMENTS = _NAMES.filter(lambda name: "/" not in name)
 _NUMBERS: SearchStrategy[int | float] = st.one_of(
-    st.integers(-(10**18) + 1, 10**18 - 1), st.floats(allow_nan=False, allow_infinity=False), _of(0, 1, -1, 0.1, 1e300, 5e-324)
+    st.integers(-(10**18) + 1, 10**18 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    _of(0, 1, -1, 0.1, 1e300, 5e-324),
 )
 _DURATIONS = st.one_of(_of(1, 1000, SECOND, 60 * SECOND, 86400 * SECOND), st.integers(0, 10**17))
 
@@ -104,9 +107,10 @@ def _all(pools: Sequence[Sequence[T]]) -> SearchStrategy[T]:
 
 _SCENES = (*scenes(EARTH), *scenes(PLANE))
 WILD = Cast(
-    clients=_NAMES, publications=_NAMES, subscriptions=_NAMES, spaces=_TICKED, layers=_NAMES, relations=_NAMES, items=_NAMES,
-    properties=_TICKED, paths=st.lists(_SEGMENTS, min_size=1, max_size=3).map("/".join), levels=_of("room", "floor", "étage"),
-    texts=_TEXT, numbers=_NUMBERS, distances=st.floats(0, 1e300), durations=_DURATIONS,
+    clients=_NAMES, publications=_NAMES, subscriptions=_NAMES, spaces=_TICKED, layers=_NAMES, relations=_NAMES,
+    items=_NAMES, properties=_TICKED, paths=st.lists(_SEGMENTS, min_size=1, max_size=3).map("/".join),
+    levels=_of("room", "floor", "étage"), texts=_TEXT, numbers=_NUMBERS, distances=st.floats(0, 1e300),
+    durations=_DURATIONS,
     instants=st.integers(parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")),
     points=_all([scene.points for scene in _SCENES]), shapes=_all([scene.shapes for scene in _SCENES]),
 )  # fmt: skip

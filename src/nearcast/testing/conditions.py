@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -12,6 +11,7 @@ from nearcast.model import condition as c
 from nearcast.model.constraint import Constraint, Interval, Values
 from nearcast.model.place import PlaceName
 from nearcast.model.shape import Geometry
+from nearcast.testing.brief import brief
 from nearcast.testing.cast import WILD, Cast
 
 __all__ = ["conditions", "constraints", "geometries", "intervals", "place_names", "spanning"]
@@ -23,7 +23,7 @@ _ZONES = st.sampled_from(["UTC", "Europe/Paris", "America/New_York", "Asia/Kolka
 _MINUTES = st.one_of(st.sampled_from([0, 7 * 60, 8 * 60, 8 * 60 + 1, 120, 180, 1439]), st.integers(0, 1439))
 
 
-@cache
+@brief
 def conditions(cast: Cast = WILD, sides: str = "&#") -> SearchStrategy[c.Condition]:
     """Conditions about these sides, up to two levels of AND, OR and NOT deep.
 
@@ -40,6 +40,7 @@ def _nested(items: Strategy) -> Strategy:
 # ---- facts -------------------------------------------------------------------------------------------
 
 
+@brief
 def _facts(cast: Cast, sides: str) -> Strategy:
     """Comparisons and relations of properties, regions and values."""
     here = _refs(cast, sides)
@@ -61,9 +62,10 @@ def _speakers(sides: str) -> list[c.Side]:
     return [named[side] for side in sides if side in named]
 
 
+@brief
 def _refs(cast: Cast, sides: str) -> SearchStrategy[c.Ref]:
     spaces = st.one_of(st.none(), st.none(), cast.spaces)
-    spoken = st.builds(lambda side, name, space: c.Ref(side, name, space), st.sampled_from(_speakers(sides)), cast.properties, spaces)
+    spoken = st.builds(c.Ref, st.sampled_from(_speakers(sides)), cast.properties, spaces)
     if "@" not in sides:
         return spoken
     read = st.one_of(st.just("value"), cast.properties).map(lambda name: c.Ref("@", name))
@@ -74,8 +76,9 @@ def _located(sides: str) -> SearchStrategy[c.Ref]:
     return st.sampled_from([c.Ref(side, "location") for side in _speakers(sides)])
 
 
+@brief
 def _sums(cast: Cast, refs: SearchStrategy[c.Ref]) -> SearchStrategy[c.Sum]:
-    terms = st.one_of(refs, cast.numbers.map(c.Constant))
+    terms: SearchStrategy[c.Expression] = st.one_of(refs, cast.numbers.map(c.Constant))
     return st.lists(st.tuples(st.sampled_from([1, -1]), terms), min_size=2, max_size=3).map(_positive)
 
 
@@ -84,7 +87,7 @@ def _positive(terms: list[tuple[int, c.Expression]]) -> c.Sum:
     return c.Sum(((1, terms[0][1]), *terms[1:]))
 
 
-@cache
+@brief
 def intervals(cast: Cast = WILD) -> SearchStrategy[Interval]:
     def between(ends: list[Any], closed: tuple[bool, bool]) -> Interval:
         low, high = sorted(ends)
@@ -100,7 +103,7 @@ def intervals(cast: Cast = WILD) -> SearchStrategy[Interval]:
     )
 
 
-@cache
+@brief
 def constraints(cast: Cast = WILD) -> SearchStrategy[Constraint]:
     values = st.lists(cast.scalars, min_size=1, max_size=3).map(lambda items: Values(tuple(items)))
     return st.one_of(intervals(cast), values, values)
@@ -109,24 +112,28 @@ def constraints(cast: Cast = WILD) -> SearchStrategy[Constraint]:
 # ---- places ------------------------------------------------------------------------------------------
 
 
-@cache
+@brief
 def geometries(cast: Cast = WILD) -> SearchStrategy[Geometry]:
     heights = intervals(cast).filter(lambda held: held.kind == "number")
     rarely = st.one_of(st.none(), st.none(), st.none(), heights)
     return st.builds(Geometry, cast.shapes, rarely, rarely)
 
 
-@cache
+@brief
 def place_names(cast: Cast = WILD) -> SearchStrategy[PlaceName]:
     names = cast.paths.map(lambda path: path.rsplit("/", 1)[-1])
     return st.one_of(cast.paths.map(PlaceName), st.builds(PlaceName, names, cast.levels))
 
 
+@brief
 def _places(cast: Cast, sides: str) -> SearchStrategy[Any]:
     """Conditions on locations. Two sides within a distance, the heart of most subscriptions, come up most."""
     subjects: Strategy = st.one_of(_located(sides), _anyones(cast, sides)) if cast.any else _located(sides)
     targets = st.one_of(
-        _located(sides), geometries(cast), place_names(cast), *([_any_layers(cast, sides), _anyones(cast, sides)] if cast.any else [])
+        _located(sides),
+        geometries(cast),
+        place_names(cast),
+        *([_any_layers(cast, sides), _anyones(cast, sides)] if cast.any else []),
     )
     reach = st.one_of(cast.distances, cast.distances, _refs(cast, "".join(_speakers(sides))))
     apart = st.permutations([c.Ref(side, "location") for side in _speakers(sides)])
@@ -148,18 +155,21 @@ def _anyones(cast: Cast, sides: str) -> SearchStrategy[c.AnyOf]:
     return st.builds(c.AnyOf, cast.spaces, _bracketed(cast, sides))
 
 
+@brief
 def _bracketed(cast: Cast, sides: str) -> Strategy:
     """Conditions on an item's own properties, which have no side, perhaps beside those of a side."""
     own: Strategy = cast.properties.map(lambda name: c.Ref("", name))
     values: Strategy = st.one_of(cast.scalars.map(c.Constant), _refs(cast, sides), _sums(cast, own))
     related = st.one_of(constraints(cast), _refs(cast, sides))
     one = st.one_of(
-        st.builds(c.Compare, own, _OPS, values), st.builds(c.Relate, own, st.sampled_from(c.Relation), related), _schedules()
+        st.builds(c.Compare, own, _OPS, values),
+        st.builds(c.Relate, own, st.sampled_from(c.Relation), related),
+        _schedules(),
     )
     return st.one_of(st.just(c.ALWAYS), one, _nested(one))
 
 
-@cache
+@brief
 def spanning(cast: Cast = WILD, sides: str = "&#") -> SearchStrategy[c.Condition]:
     """A layer watched region by region: a direct part of WHERE."""
     layers = st.builds(c.InLayer, cast.layers, _bracketed(cast, sides))
@@ -169,11 +179,15 @@ def spanning(cast: Cast = WILD, sides: str = "&#") -> SearchStrategy[c.Condition
 # ---- time --------------------------------------------------------------------------------------------
 
 
+@brief
 def _schedules() -> SearchStrategy[c.During]:
-    days = st.one_of(st.just(tuple(range(7))), st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days))))
+    days = st.one_of(
+        st.just(tuple(range(7))), st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days)))
+    )
     return st.builds(c.During, days, _MINUTES, st.one_of(_MINUTES, st.just(1440)), _ZONES)
 
 
+@brief
 def _times(cast: Cast, sides: str) -> Strategy:
     lasting: Strategy = st.one_of(cast.durations.map(c.Duration), _refs(cast, sides))
     known: Strategy = st.one_of(st.just(c.Now()), cast.instants.map(c.Instant))

@@ -75,7 +75,9 @@ def _straight(ground: Ground, centre: Point) -> list[Shape]:
     beside = _box(ground, _away(ground, centre, 180, 3 * RADII[0]), RADII[0])
     thin = Box(small.west, centre.y, small.east, centre.y)
     ring_pairs = zip(large.rings(), small.rings(), strict=True)
-    holed = polygon([(*outer, *inner) for outer, inner in ring_pairs if _strictly_inside(small, large)] or large.rings())
+    holed = polygon(
+        [(*outer, *inner) for outer, inner in ring_pairs if _strictly_inside(small, large)] or large.rings()
+    )
     return [small, large, thin, polygon(small.rings()), holed, polygon([*small.rings(), *beside.rings()])]
 
 
@@ -88,4 +90,6 @@ def _box(ground: Ground, centre: Point, radius: float) -> Box:
 
 def _strictly_inside(small: Box, large: Box) -> bool:
     """Whether one box can be a hole of the other: it touches neither its edge nor the seam of the map."""
-    return large.west < small.west <= small.east < large.east and large.south < small.south and small.north < large.north
+    return (
+        large.west < small.west <= small.east < large.east and large.south < small.south and small.north < large.north
+    )

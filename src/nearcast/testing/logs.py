@@ -1,0 +1,231 @@
+"""Random logs of ops: a small cast in one neighbourhood, where most ops change what someone hears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from nearcast.errors import NearcastError
+from nearcast.match.reference import Reference
+from nearcast.model import condition as c
+from nearcast.model import op as ops
+from nearcast.model.fix import Position
+from nearcast.model.layer import Layer, LayerRegion
+from nearcast.model.metric import EARTH, PLANE
+from nearcast.model.notification import Notification
+from nearcast.model.place import Place, PlaceName
+from nearcast.model.region import Region, region
+from nearcast.model.shape import Geometry
+from nearcast.model.space import LOCATION, REAL, TEXT, Base, Dimension, Metric, SubjectSpace, Type
+from nearcast.model.statement import (
+    FromLayer,
+    FromRelation,
+    FromSpaces,
+    Options,
+    Publication,
+    RelationDefinition,
+    Source,
+    Subscription,
+)  # fmt: skip
+from nearcast.testing.brief import brief
+from nearcast.testing.cast import SECOND, STARTS, Cast, small_cast
+from nearcast.testing.scenes import RADII, Scene, scenes
+from nearcast.testing.statements import layers, options, places, publications, relations, spaces, subscriptions
+
+__all__ = ["Log", "applied", "logs", "run"]
+
+Strategy = SearchStrategy[Any]
+Log = tuple[ops.Op, ...]
+
+GAS = SubjectSpace("gas", (Dimension("price", REAL), Dimension("kind", TEXT)))
+SHOP = SubjectSpace("shop", (Dimension("kind", TEXT), Dimension("open", Type(Base.BOOLEAN))))
+_HERE, _THERE = c.Ref("#", "location"), c.Ref("&", "location")
+
+
+def applied(reference: Reference, log: Iterable[ops.Op]) -> Iterable[tuple[ops.Op, list[Notification]]]:
+    """The ops that the reference takes, each with its notifications; one that it refuses changes nothing."""
+    for op in log:
+        try:
+            yield op, reference.apply(op)
+        except NearcastError:
+            continue
+
+
+def run(log: Iterable[ops.Op], *, lateness: int = 0, thorough: bool = False) -> list[Notification]:
+    """All notifications of a log, from the beginning; ops that are refused are skipped."""
+    reference = Reference(lateness=lateness, thorough=thorough)
+    return [notification for _, told in applied(reference, log) for notification in told]
+
+
+@dataclass(frozen=True)
+class _Stage:
+    scene: Scene
+    cast: Cast
+
+
+@brief
+def logs(
+    *,
+    memory: bool = True,
+    any: bool = True,  # noqa: A002  # as in the language
+    disorder: bool = True,
+    max_ops: int = 25,
+) -> SearchStrategy[Log]:
+    """Logs of every op, predicate and option. Some ops may be refused, as in life.
+
+    Without ``memory``, what matches depends on the present only: no τ or π, dwell, cooldown, hysteresis,
+    confidence, NEAREST or choice of source. Without ``any``, a pair depends on nobody else. Without ``disorder``,
+    times never go backwards and no fix is held back.
+    """
+    stages = [
+        (scene, start, small_cast(scene, start, memory=memory, any=any))
+        for ground in (EARTH, PLANE)
+        for scene in scenes(ground)
+        for start in STARTS
+    ]
+    strategies = [_log(_Stage(scene, cast), start, disorder, max_ops) for scene, start, cast in stages]
+    return st.sampled_from(strategies).flatmap(lambda strategy: strategy)
+
+
+def _log(stage: _Stage, start: int, disorder: bool, max_ops: int) -> SearchStrategy[Log]:
+    steps = [0, 0, 0, 1, SECOND, SECOND, 2 * SECOND, 10 * SECOND, 3600 * SECOND]
+    steps += [-1, -SECOND, -10 * SECOND] if disorder else []
+    event = st.tuples(st.sampled_from(steps), _events(stage, disorder))
+
+    def timed(prologue: Sequence[ops.Op], events: list[tuple[int, ops.Op]]) -> Log:
+        now, log = start, [replace(op, time=start) for op in prologue]
+        for step, op in events:
+            now += step
+            log.append(replace(op, time=now))
+        return tuple(log)
+
+    return st.builds(timed, _prologues(stage), st.lists(event, min_size=1, max_size=max_ops))
+
+
+def _prologues(stage: _Stage) -> SearchStrategy[Sequence[ops.Op]]:
+    """Definitions that most statements need, so that not every op of a short log is refused."""
+    metric = Metric.EARTH if stage.scene.ground is EARTH else Metric.PLANAR
+    ground = ops.DefineSpace(0, replace(LOCATION, metric=metric))
+    defined = (ground, ops.DefineSpace(0, GAS), ops.DefineSpace(0, SHOP), *_premises(stage.scene))
+    return st.one_of(st.just(defined), st.just(defined[:3]), st.just(defined[:1]))
+
+
+def _premises(scene: Scene) -> list[ops.Op]:
+    disc, wide, beside, box, *_, several = scene.shapes[2:]
+    rooms = (("hq", "building", wide), ("hq/1", "", None), ("hq/1/A", "room", disc))
+    zones = (LayerRegion("1", Geometry(disc), region(None, {"kind": "x"})), LayerRegion("2", Geometry(box)))
+    return [
+        *(ops.DefinePlace(0, Place(path, level, Geometry(shape) if shape else None)) for path, level, shape in rooms),
+        ops.DefineLayer(0, Layer("z", zones)),
+        ops.DefineLayer(0, Layer("y", (LayerRegion("1", Geometry(several)), LayerRegion("3", Geometry(beside))))),
+        ops.DefineRelation(0, RelationDefinition("r", c.Within(_THERE, RADII[0], _HERE))),
+    ]
+
+
+# ---- events ------------------------------------------------------------------------------------------
+
+
+def _events(stage: _Stage, disorder: bool) -> SearchStrategy[ops.Op]:
+    cast = stage.cast
+    moves = st.builds(ops.Move, st.just(0), cast.clients, _positions(cast))
+    common: list[Strategy] = [
+        moves, moves, moves, moves, _plain_publish(cast), _plain_subscribe(cast), _plain_subscribe(cast),
+        _publish(cast), _subscribe(cast),
+    ]  # fmt: skip
+    rare: list[Strategy] = [
+        st.just(ops.Tick(0)), _emits(cast), _clients(cast, disorder), _definitions(stage), _removals(cast),
+        st.builds(ops.Retract, st.just(0), cast.clients, cast.publications),
+        st.builds(ops.Unsubscribe, st.just(0), cast.clients, cast.subscriptions),
+        st.builds(ops.Forget, st.just(0), cast.clients),
+    ]  # fmt: skip
+    return st.one_of(*common, *rare)
+
+
+def _positions(cast: Cast) -> SearchStrategy[Position]:
+    heights = st.sampled_from([None, None, None, 0.0, 1.0, 1.5])
+    accuracies = st.sampled_from([None, None, 0.0, 1.0, 100.0])
+    said = st.one_of(st.none(), st.none(), st.none(), cast.paths)
+    somewhere = st.builds(Position, cast.points, said, heights, heights, accuracies)
+    exactly = st.builds(Position, cast.points)
+    return st.one_of(exactly, exactly, somewhere, cast.paths.map(lambda path: Position(place=path)))
+
+
+def _plain_publish(cast: Cast) -> SearchStrategy[ops.Op]:
+    """Publications that most subscriptions may find: open to all, located or moving with their owner."""
+    fixed = cast.points.map(lambda point: Region("location", location=Geometry(point)))
+    priced = cast.numbers.map(lambda price: region("gas", {"price": price, "kind": "x"}))
+    held = st.one_of(st.just(()), st.tuples(fixed), st.tuples(priced), st.tuples(fixed, priced))
+    return st.builds(
+        lambda id_, owner, held: ops.Publish(0, Publication(id_, owner, held)), cast.publications, cast.clients, held
+    )
+
+
+def _plain_subscribe(cast: Cast) -> SearchStrategy[ops.Op]:
+    """Subscriptions that often have something to tell, with any options."""
+    near = cast.distances.map(lambda far: (FromSpaces(), c.Within(_THERE, far, _HERE)))
+    zones = cast.layers.map(lambda layer: (FromLayer(layer), c.Inside(_HERE, _THERE)))
+    crossed = cast.layers.map(lambda layer: (FromLayer(layer), c.Crosses(_HERE, _THERE)))
+    spanned = cast.layers.map(lambda layer: (FromSpaces(), c.Inside(_THERE, c.InLayer(layer, c.ALWAYS))))
+    inside = st.builds(lambda shape: (FromSpaces(), c.Inside(_THERE, Geometry(shape))), cast.shapes)
+    placed = cast.paths.map(lambda path: (FromSpaces(), c.Inside(_THERE, PlaceName(path))))
+    watched = cast.relations.map(lambda name: (FromRelation(name), c.ALWAYS))
+    wanted = st.one_of(near, near, zones, crossed, spanned, inside, placed, watched)
+
+    def made(id_: str, owner: str, what: tuple[Source, c.Condition], told: Options) -> ops.Op:
+        return ops.Subscribe(0, Subscription(id_, owner, what[0], filter=what[1], options=told))
+
+    return st.builds(made, cast.subscriptions, cast.clients, wanted, options(cast))
+
+
+def _publish(cast: Cast) -> SearchStrategy[ops.Op]:
+    def made(publication: Publication, id_: str, owner: str) -> ops.Op:
+        return ops.Publish(0, replace(publication, id=id_, owner=owner))
+
+    return st.builds(made, publications(cast), cast.publications, cast.clients)
+
+
+def _subscribe(cast: Cast) -> SearchStrategy[ops.Op]:
+    def made(subscription: Subscription, id_: str, owner: str) -> ops.Op:
+        return ops.Subscribe(0, replace(subscription, id=id_, owner=owner))
+
+    return st.builds(made, subscriptions(cast), cast.subscriptions, cast.clients)
+
+
+def _emits(cast: Cast) -> SearchStrategy[ops.Op]:
+    values = st.dictionaries(st.sampled_from(["value", "price"]), cast.scalars, min_size=1)
+    return st.builds(ops.Emit, st.just(0), cast.clients, cast.publications, values)
+
+
+def _clients(cast: Cast, disorder: bool) -> SearchStrategy[ops.Op]:
+    attributes = st.dictionaries(st.sampled_from(["price", "kind"]), st.one_of(st.none(), cast.scalars), max_size=2)
+    sometimes = st.one_of(st.none(), st.none(), st.just(0), cast.durations)
+    return st.builds(
+        ops.SetClient, st.just(0), cast.clients, attributes, sometimes, sometimes if disorder else st.none()
+    )
+
+
+def _definitions(stage: _Stage) -> SearchStrategy[ops.Op]:
+    cast = stage.cast
+    drops = st.lists(cast.items, max_size=2, unique=True).map(tuple)
+    nothing = cast.layers.map(lambda name: Layer(name, ()))
+    return st.one_of(
+        st.sampled_from([ops.DefineSpace(0, GAS), ops.DefineSpace(0, SHOP), *_premises(stage.scene)]),
+        spaces(cast).map(lambda space: ops.DefineSpace(0, space)),
+        places(cast).map(lambda place: ops.DefinePlace(0, place)),
+        st.builds(ops.DefineLayer, st.just(0), layers(cast), st.booleans(), drops),
+        st.builds(ops.DefineLayer, st.just(0), nothing, st.booleans(), drops),
+        relations(cast).map(lambda relation: ops.DefineRelation(0, relation)),
+    )
+
+
+def _removals(cast: Cast) -> SearchStrategy[ops.Op]:
+    return st.one_of(
+        cast.spaces.map(lambda name: ops.RemoveSpace(0, name)),
+        cast.paths.map(lambda name: ops.RemovePlace(0, name)),
+        cast.layers.map(lambda name: ops.RemoveLayer(0, name)),
+        cast.relations.map(lambda name: ops.RemoveRelation(0, name)),
+    )
