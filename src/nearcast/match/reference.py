@@ -176,7 +176,7 @@ class Reference:
                 if (
                     key[:2] == (op.publication, op.client)
                     and pair.binding is Binding.ACTIVE
-                    and self._heard(s, key, op)
+                    and self.judge.hears(s, key, op.values, self.time_of(s, key))
                 ):
                     told.append(
                         self._notification(
@@ -185,17 +185,14 @@ class Reference:
                     )
         yield from sorted(told, key=lambda n: n.order)
 
-    def _heard(self, s: Subscribed, key: Key, op: ops.Emit) -> bool:
-        if s.subscription.on is None:
-            return False
-        theirs = self.world.publications[op.client, op.publication].publication
-        reading = self.world.reading(op.values)
-        return any(
-            Question(self.world, {"&": there, "#": here, "@": reading}, self.time_of(s, key)).ask(s.subscription.on)
-            is True
-            for there in self.world.sides(op.client, op.publication, theirs.regions)
-            for here in self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
-        )
+    def bindings(self, client: str, publication: str) -> dict[tuple[str, str], Binding]:
+        """How a source stands to each subscription that it is bound to, by (subscriber, subscription)."""
+        return {
+            name: pair.binding
+            for name, s in self.subscriptions.items()
+            for key, pair in s.pairs.items()
+            if key[:2] == (publication, client)
+        }
 
     # ---- fixes -----------------------------------------------------------------------------------
 
@@ -518,7 +515,7 @@ class Reference:
         for relations in self._relations.values():
             relations.dues.clear()
         for s in self.subscriptions.values():
-            wanted = tracked(s.subscription.filter, s.subscription.life)
+            wanted = tracked(s.subscription.filter, s.subscription.life, s.subscription.on)
             self._watch(
                 "subscription", s.owner, s.subscription.id, s.subscription.regions, wanted, "#", published, passing
             )

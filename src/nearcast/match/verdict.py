@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -13,6 +13,7 @@ from nearcast.match.history import Relations, mentions
 from nearcast.match.question import Measure, Question, Rigour
 from nearcast.match.world import Side, World
 from nearcast.model import condition as c
+from nearcast.model.constraint import Scalar
 from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import FOREVER, Moment
 from nearcast.model.notification import Reason
@@ -162,6 +163,19 @@ class Judge:
             elif ends < FOREVER:
                 verdict.turns.append(int(ends))
         return verdict
+
+    def hears(self, s: Subscribed, key: Key, values: Mapping[str, Scalar], now: int) -> bool:
+        """Whether a reading of a source satisfies the subscription's ON."""
+        if s.subscription.on is None:
+            return False
+        watchers = self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
+        there, here = self._parties(Candidate(key), None, watchers)
+        recall = self._recall(("subscription", s.owner, s.subscription.id), "&")
+        reading = self.world.reading(values)
+        asked = [
+            Question(self.world, {"&": a, "#": b, "@": reading}, now, recall=recall) for a, b in product(there, here)
+        ]
+        return any(question.ask(s.subscription.on) for question in asked)
 
     def questions(
         self, s: Subscribed, candidate: Candidate, now: int, *, passing: str | None = None, exact: bool = False
