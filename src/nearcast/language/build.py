@@ -364,7 +364,8 @@ class Builder:
         built = cast(c.Condition, self.build(where) or c.ALWAYS)
         self.depth -= 1
         for node in c.walk(built):
-            if isinstance(node, (c.Inside, c.Within, c.Crosses, c.Entered, c.Left, c.MeanStay, c.Now, NearestHere)):
+            located = isinstance(node, c.Relate) and _is_location(node.left)
+            if located or isinstance(node, _NOT_IN_BRACKETS):
                 raise Refused("brackets hold conditions on the item's properties only")
         return built
 
@@ -548,6 +549,7 @@ class Builder:
 
 
 TIMED = (c.Now, c.Entered, c.Left, c.Instant, c.MeanStay)
+_NOT_IN_BRACKETS = (c.Inside, c.Within, c.Crosses, c.Entered, c.Left, c.MeanStay, c.Now, NearestHere)
 
 
 def check_comparison(compared: c.Compare) -> c.Compare:

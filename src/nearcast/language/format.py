@@ -225,7 +225,8 @@ class _Writer:
             case c.Not(item):
                 return f"NOT {self.condition(item, 'NOT')}"
             case c.Compare(left, op, right):
-                return f"{self.expression(left)} {op} {self.expression(right)}"
+                first = _ref(left) if isinstance(left, c.Ref) else self.expression(left)
+                return f"{first} {op} {self.expression(right)}"
             case c.Relate(left, relation, right):
                 return self.related(left, relation, right)
             case c.Within(left, reach, right):
@@ -250,8 +251,8 @@ class _Writer:
 
     def expression(self, node: c.Expression) -> str:
         match node:
-            case c.Ref():
-                return _ref(node)
+            case c.Ref(side, name):
+                return _ref(node) if side else f"`{name}`"  # a plain word here would read as text
             case c.Constant(value):
                 return self.scalar(value)
             case c.Duration(micros):
@@ -385,7 +386,7 @@ def _by(owner: str) -> str:
 def _ref(ref: c.Ref) -> str:
     if ref.side == "@":
         return "@" if ref.name == "value" else "@" + _tick(ref.name)
-    name = ref.name if ref.name == "*" else _tick(ref.name, bare=not ref.side)
+    name = ref.name if ref.name == "*" and ref.space else _tick(ref.name, bare=not ref.side)
     return f"{ref.side}{_tick(ref.space)}.{name}" if ref.space else f"{ref.side}{name}"
 
 

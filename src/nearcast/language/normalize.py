@@ -148,14 +148,17 @@ def _order(item: c.Condition) -> tuple[str, str]:
 
 
 def _relate(node: c.Relate) -> c.Condition:
-    """A location enclosed by another is inside it; between sides, the publisher's comes first."""
+    """A location enclosed by another is inside it; between sides, the publisher's comes first.
+
+    A property of an item stays on the left, the only side where it can be written.
+    """
     left, relation, right = node.left, node.relation, node.right
     if left.name == "location":
         if relation is c.Relation.ENCLOSED and isinstance(right, (c.Ref, Geometry)):
             return c.Inside(left, right)
         if relation is c.Relation.CONTAINS and isinstance(right, c.Ref):
             return c.Inside(right, left)
-    if isinstance(right, c.Ref) and _rank(right) < _rank(left):
+    if isinstance(right, c.Ref) and left.side and _rank(right) < _rank(left):
         return c.Relate(right, _CONVERSE[relation], left)
     return node
 
