@@ -12,7 +12,7 @@ import pytest
 from nearcast.errors import GeometryWarning, LanguageError
 from nearcast.language.format import RESERVED, shape_of, statement_text
 from nearcast.language.normalize import RULES
-from nearcast.language.parse import parse, parse_publication, parse_statements, parse_subscription
+from nearcast.language.parse import _parser, parse, parse_publication, parse_statements, parse_subscription
 from nearcast.model.statement import Publication, Subscription
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -88,6 +88,14 @@ def test_what_was_rewritten_is_canonical(expected: str) -> None:
 def test_every_rule_has_an_example() -> None:
     shown = {rule.partition(":")[0] for rule, _, _ in REWRITES}
     assert shown == {rule.__name__ for rule in RULES} | {"published", "written"}
+
+
+def test_every_rule_of_the_grammar_has_an_example() -> None:
+    parser = _parser()
+    named = {rule.alias or rule.origin.name for rule in parser.rules if rule.alias or not rule.options.expand1}
+    texts = [*IDENTITIES, *(given.removesuffix(";") for _, given, _ in REWRITES)]
+    used = {tree.data for text in texts for tree in parser.parse(text).iter_subtrees()}
+    assert {name for name in named if not name.startswith("__")} - used == set()
 
 
 def test_a_repair_is_told() -> None:
@@ -196,6 +204,15 @@ def test_a_keyword_can_be_a_name(word: str) -> None:
         assert isinstance(statement, Subscription)
         assert (statement.id, statement.owner) == (said, said)
         assert parse(statement_text(statement)) == statement
+
+
+@pytest.mark.parametrize("unit", ["us", "ms", "s", "sec", "min", "h", "d", "hours", "bps", "Mbps", "m", "km", "mi"])
+def test_a_unit_is_a_name_like_any_other(unit: str) -> None:
+    text = (
+        f"SUBSCRIBE {unit} BY {unit} SELECT FROM {unit} AS {unit} ({unit} = 5)"
+        f" WHERE #location IN ANY {unit}[{unit} = 5] AND #location IN {unit} '5' AND &{unit} < 5"
+    )
+    assert statement_text(parse(text)) == text
 
 
 def test_statements_that_differ_in_constants_have_one_shape() -> None:
