@@ -8,12 +8,7 @@ Needs Hypothesis, which comes with ``nearcast[dev]``. Every strategy shrinks to 
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
-
-from nearcast.model.metric import Ground
-from nearcast.model.shape import Shape
-from nearcast.testing.cast import WILD, Cast, small_cast
+from nearcast.testing.cast import WILD, Cast, shapes, small_cast
 from nearcast.testing.conditions import conditions
 from nearcast.testing.logs import Log, applied, logs, run
 from nearcast.testing.scenes import Scene, scenes
@@ -23,8 +18,3 @@ __all__ = [
     "WILD", "Cast", "Log", "Scene", "applied", "conditions", "logs", "regions", "run", "scenes", "shapes", "small_cast",
     "statements",
 ]  # fmt: skip
-
-
-def shapes(ground: Ground) -> SearchStrategy[Shape]:
-    """Shapes around one centre: touching, nested, apart, across the antimeridian, over a pole."""
-    return st.sampled_from(scenes(ground)).flatmap(lambda scene: st.sampled_from([*scene.shapes, *scene.points]))

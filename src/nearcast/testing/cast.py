@@ -14,12 +14,13 @@ from hypothesis.strategies import SearchStrategy
 
 from nearcast.language.format import RESERVED
 from nearcast.model.constraint import Scalar
-from nearcast.model.metric import EARTH, PLANE
+from nearcast.model.metric import EARTH, PLANE, Ground
 from nearcast.model.moment import parse_time
 from nearcast.model.shape import Point, Shape
+from nearcast.testing.brief import brief
 from nearcast.testing.scenes import RADII, Scene, scenes
 
-__all__ = ["STARTS", "WILD", "Cast", "small_cast"]
+__all__ = ["STARTS", "WILD", "Cast", "shapes", "small_cast"]
 
 T = TypeVar("T")
 Strings: TypeAlias = SearchStrategy[str]
@@ -82,6 +83,12 @@ def small_cast(scene: Scene, start: int, *, memory: bool = True, any: bool = Tru
         instants=_of(*(start + n * SECOND for n in (1, 2, 10, 3600))),
         points=_of(*scene.points), shapes=_of(*scene.shapes), memory=memory, any=any,
     )  # fmt: skip
+
+
+@brief
+def shapes(ground: Ground) -> SearchStrategy[Shape]:
+    """Shapes around a few centres: touching, nested, apart, across the antimeridian, over a pole."""
+    return st.sampled_from(scenes(ground)).flatmap(lambda scene: st.sampled_from([*scene.shapes, *scene.points]))
 
 
 _CHARACTERS = st.characters(exclude_categories=["Cs"])
