@@ -85,6 +85,8 @@ class GeometryWarning(UserWarning):
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """``did you mean …?`` for the nearest known word, or nothing."""
+    if len(word) < 2:
+        return ""
     by_lower = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean {by_lower[close[0]]!r}?" if close else ""

@@ -357,8 +357,10 @@ def _pair(x: float, y: float) -> str:
 
 
 def _interval(held: Interval) -> str:
+    """An end without a bound is written open: there is no last value to include."""
     low, high = ("" if end is None else _scalar(end) for end in (held.low, held.high))
-    return f"{'[' if held.low_closed else '('}{low}, {high}{']' if held.high_closed else ')'}"
+    opening = "[" if held.low_closed and low else "("
+    return f"{opening}{low}, {high}{']' if held.high_closed and high else ')'}"
 
 
 def _scalar(value: Scalar) -> str:
