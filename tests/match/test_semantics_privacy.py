@@ -1,0 +1,252 @@
+"""Decisions 27, 28 and 30: bindings and readings, who learns what, and statements cut short."""
+
+from __future__ import annotations
+
+import pytest
+
+from nearcast.errors import LanguageError
+from nearcast.language.parse import parse
+from nearcast.match.binding import Binding
+from tests.match.harness import System, heard, square
+
+LIGHT = "Select anyof() Where &context=light and &location in rang:loc(30) On @>50 Life-control #location in room A"
+NEAR = "SELECT WHERE &location WITHIN 10 m OF #location"
+
+
+@pytest.fixture
+def room(s: System) -> System:
+    """Two lamps near room A, and ann, who has the subscription of the LACL paper."""
+    s.define("PLACE hq/A LEVEL room AT BOX(0 0, 10 10)")
+    for name, x in (("lamp1", 5), ("lamp2", 6)):
+        s.publish(name, "light", f"PUBLISH AT POINT({x} 20) AS (context = 'light')")
+    s.subscribe("ann", "s", LIGHT, 0)
+    return s
+
+
+def binding(s: System, publisher: str) -> Binding | None:
+    pairs = s.reference.subscriptions["ann", "s"].pairs
+    found = [pair.binding for key, pair in pairs.items() if key[1] == publisher]
+    return found[0] if found else None
+
+
+# ---- 27: readings ------------------------------------------------------------------------------------
+
+
+def test_decision_27_the_binding_follows_the_conditions(room: System) -> None:
+    room.move("ann", 5, 50, 1)
+    assert binding(room, "lamp1") is Binding.STOP
+    room.move("ann", 5, 5, 2)
+    assert (binding(room, "lamp1"), binding(room, "lamp2")) == (Binding.ACTIVE, Binding.START)
+    room.publish("lamp1", "light", "PUBLISH AT POINT(5 200) AS (context = 'light')", 3)
+    assert (binding(room, "lamp1"), binding(room, "lamp2")) == (Binding.INACTIVE, Binding.ACTIVE)
+    room.move("ann", 5, 50, 4)
+    assert (binding(room, "lamp1"), binding(room, "lamp2")) == (Binding.STOP, Binding.STOP)
+
+
+def test_decision_27_with_on_readings_are_sent_and_no_enter_or_leave(room: System) -> None:
+    assert room.move("ann", 5, 5, 1) == []
+    assert room.emit("lamp1", "light", 60, 2) == [("reading", "s", "lamp1/light", "emitted", 2.0)]
+    assert room.last[0].values == {"value": 60}
+    assert room.retract("lamp1", "light", 3) == []
+    assert heard(room.emit("lamp2", "light", 51, 4)) == [("reading", "lamp2/light")]
+
+
+def test_decision_27_only_qualifying_readings_of_the_chosen_source(room: System) -> None:
+    room.move("ann", 5, 5, 1)
+    assert room.emit("lamp1", "light", 50, 2) == []
+    assert room.emit("lamp1", "light", "bright", 2) == []
+    assert room.emit("lamp2", "light", 99, 2) == []
+    assert heard(room.emit("lamp1", "light", 50.5, 2)) == [("reading", "lamp1/light")]
+
+
+def test_decision_27_readings_of_inactive_sources_are_dropped_and_never_replayed(room: System) -> None:
+    assert room.emit("lamp1", "light", 99, 0) == []
+    room.move("ann", 5, 50, 1)
+    assert room.emit("lamp1", "light", 99, 2) == []
+    assert room.move("ann", 5, 5, 3) == []
+    assert heard(room.emit("lamp1", "light", 98, 4)) == [("reading", "lamp1/light")]
+    assert room.last[0].values == {"value": 98}
+
+
+def test_decision_27_life_control_false_stops_readings_and_true_starts_them_again(room: System) -> None:
+    room.move("ann", 5, 5, 1)
+    room.move("ann", 5, 15, 2)
+    assert room.emit("lamp1", "light", 99, 3) == []
+    room.move("ann", 5, 5, 4)
+    assert heard(room.emit("lamp1", "light", 99, 5)) == [("reading", "lamp1/light")]
+
+
+def test_decision_27_each_reading_is_sent_even_if_equal_and_at_one_time(s: System) -> None:
+    s.publish("lamp", "light")
+    s.subscribe("ann", "s", "SELECT ON READING", 0)
+    for _ in range(3):
+        assert heard(s.emit("lamp", "light", 7, 1)) == [("reading", "lamp/light")]
+    assert len({n.id for n in s.log}) == 3
+
+
+def test_decision_27_a_reading_has_named_values_and_may_be_compared_with_both_sides(s: System) -> None:
+    s.publish("van", "cold", "PUBLISH AS (limit = 8)")
+    s.client("ann", 0, patience=2)
+    s.subscribe("ann", "s", "SELECT ON @temperature > &limit AND @minutes >= #patience", 0)
+    assert s.emit("van", "cold", 0, 1, temperature=9, minutes=1) == []
+    assert s.emit("van", "cold", 0, 1, temperature=8, minutes=5) == []
+    assert heard(s.emit("van", "cold", 0, 1, temperature=8.1, minutes=2)) == [("reading", "van/cold")]
+
+
+def test_decision_27_dwell_holds_for_the_binding(s: System) -> None:
+    s.publish("lamp", "light", "PUBLISH AT POINT(0 0)")
+    s.move("ann", 0, 0, 0)
+    s.subscribe("ann", "s", f"{NEAR} ON READING DWELL 10 s", 0)
+    assert s.emit("lamp", "light", 1, 9) == []
+    assert heard(s.emit("lamp", "light", 1, 10)) == [("reading", "lamp/light")]
+
+
+def test_decision_27_a_reading_goes_to_every_subscription_bound_to_its_source(s: System) -> None:
+    s.publish("lamp", "light")
+    for client, id_ in (("bob", "s"), ("ann", "t"), ("ann", "s")):
+        s.subscribe(client, id_, "SELECT ON READING", 0)
+    s.subscribe("ann", "enters", "SELECT", 0)
+    s.emit("lamp", "light", 1, 1)
+    assert [(n.subscription, n.subscriber) for n in s.last] == [("s", "ann"), ("s", "bob"), ("t", "ann")]
+
+
+def test_decision_27_a_reading_of_an_expired_source_is_dropped(s: System) -> None:
+    s.publish("lamp", "light", "PUBLISH EXPIRES 5 s", 0)
+    s.subscribe("ann", "s", "SELECT ON READING", 0)
+    assert heard(s.emit("lamp", "light", 1, 4)) == [("reading", "lamp/light")]
+    assert s.emit("lamp", "light", 1, 5) == []
+
+
+# ---- 28: privacy -------------------------------------------------------------------------------------
+
+CLUB = "PUBLISH AT POINT(0 0) TO #member = TRUE CONTENT 'party'"
+
+
+def test_decision_28_who_does_not_satisfy_the_publishers_filter_learns_nothing_of_it() -> None:
+    """Two systems, one with a hidden club and one without, must tell the stranger exactly the same."""
+
+    def story(hidden: bool) -> list[object]:
+        s = System()
+        s.layer("zones", yard=square(0, 0, 50))
+        s.publish("shop", "ad", "PUBLISH AT POINT(3 0)")
+        s.move("ann", 1, 1, 0)
+        if hidden:
+            s.publish("club", "c", CLUB)
+        for id_, text in (
+            ("all", "SELECT WITH UPDATES"), ("near", NEAR), ("nearest", "SELECT NEAREST 1"), ("any", "SELECT anyof()"),
+            ("nearof", "SELECT nearof() WHERE &location IN rang:loc(50)"), ("far", "SELECT remoteof(2)"),
+            ("zone", "SELECT WHERE &location IN LAYER zones"), ("on", "SELECT ON READING"),
+            ("since", "SELECT WHERE NOW - ENTERED(#location WITHIN 10 m OF &location) < 5 s"),
+        ):  # fmt: skip
+            s.subscribe("ann", id_, text, 1)
+        s.move("ann", 0, 0, 2)
+        if hidden:
+            s.emit("club", "c", 5, 3)
+            s.publish("club", "c", CLUB.replace("party", "dance"), 4)
+            s.move("club", 9, 9, 5)
+            s.client("club", 5, loud=True, lease=10)
+        s.client("ann", 6, member=False)
+        s.move("ann", 100, 0, 7)
+        s.tick(60)
+        return [n for n in s.log if n.subscriber == "ann"]
+
+    assert story(hidden=True) == story(hidden=False)
+
+
+def test_decision_28_satisfying_the_filter_is_an_enter(s: System) -> None:
+    s.publish("club", "c", CLUB)
+    assert s.subscribe("ann", "s", "SELECT", 1) == []
+    assert s.client("ann", 2, member=True) == [("enter", "s", "club/c", "attributes", 2.0)]
+    assert s.last[0].content == '"party"'
+
+
+def test_decision_28_a_leave_on_the_publishers_side_shows_the_last_visible_state(s: System) -> None:
+    s.client("ann", 0, member=True)
+    s.publish("club", "c", CLUB)
+    s.subscribe("ann", "s", "SELECT", 1)
+    assert s.publish("club", "c", "PUBLISH AT POINT(5 5) TO #member = 'gold' CONTENT 'secret party'", 2) == [
+        ("leave", "s", "club/c", "unmatched", 2.0)
+    ]
+    assert s.last[0].content == '"party"'
+    assert set(s.last[0].why) == {"was", "is", "versions"}
+    assert set(s.last[0].why["versions"]) == {"subscription"}
+
+
+def test_decision_28_a_publisher_that_moves_away_does_not_say_so(s: System) -> None:
+    s.publish("club", "c", "PUBLISH TO #location WITHIN 10 m OF &location CONTENT 'party'")
+    s.move("club", 0, 0, 0)
+    s.move("ann", 0, 0, 0)
+    s.subscribe("ann", "s", "SELECT", 1)
+    assert s.move("club", 500, 0, 2) == [("leave", "s", "club/c", "unmatched", 2.0)]
+    assert "fixes" not in s.last[0].why
+
+
+def test_decision_28_if_the_subscribers_own_filter_fails_too_the_reason_is_what_happened(s: System) -> None:
+    s.client("ann", 0, member=True)
+    s.publish("club", "c", CLUB)
+    s.move("ann", 0, 0, 0)
+    s.subscribe("ann", "s", NEAR, 1)
+    s.publish("club", "c", "PUBLISH AT POINT(500 0) TO #member = 'gold' CONTENT 'secret party'", 2)
+    assert [(n.reason.value, n.content) for n in s.last] == [("edited", '"party"')]
+    assert "conditions" not in s.last[0].why
+
+
+def test_decision_28_evidence_shows_the_fix_only_of_a_publication_that_goes_with_it(s: System) -> None:
+    s.publish("shop", "stall", "PUBLISH AT POINT(0 0)")
+    s.publish("shop", "cart")
+    s.move("shop", 7, 7, 0)
+    s.move("ann", 0, 0, 0)
+    s.subscribe("ann", "s", NEAR, 1)
+    shown = {n.publication: n.why["fixes"] for n in s.last}
+    assert set(shown["stall"]) == {"#"}
+    assert shown["cart"]["&"] == {"time": 0, "x": 7, "y": 7}
+
+
+def test_decision_28_readings_stop_with_the_publishers_filter(s: System) -> None:
+    s.client("ann", 0, member=True)
+    s.publish("club", "c", CLUB)
+    s.subscribe("ann", "s", "SELECT ON READING", 1)
+    assert heard(s.emit("club", "c", 1, 2)) == [("reading", "club/c")]
+    s.client("ann", 3, member=False)
+    assert s.emit("club", "c", 1, 4) == []
+
+
+def test_decision_28_filters_are_symmetric(s: System) -> None:
+    """The publisher's filter is over the subscriber's regions, the subscriber's over the publication's."""
+    s.define("SPACE gas (price real)")
+    s.publish("shell", "ad", "PUBLISH AS gas(price = 65) TO #tank < 20")
+    s.client("ann", 0, tank=50)
+    s.subscribe("ann", "s", "SELECT FROM gas WHERE &price < 70", 0)
+    assert heard(s.client("ann", 1, tank=19)) == [("enter", "shell/ad")]
+    assert heard(s.publish("shell", "ad", "PUBLISH AS gas(price = 70) TO #tank < 20", 2)) == [("leave", "shell/ad")]
+
+
+# ---- 30: statements cut short ------------------------------------------------------------------------
+
+
+STATEMENTS = (
+    LIGHT,
+    """SUBSCRIBE s BY ann SELECT nearof(2) FROM gas WHERE &price < 2 AND NOT &location IN ANY LAYER z[kind = 'a']
+    ON @temperature > 5 WHILE DURING mon-fri 08:00-17:00 ZONE 'Europe/Paris' DWELL 5 min COOLDOWN 1 h""",
+    """PUBLISH p AT POLYGON((0 0, 1 0, 1 1, 0 0)) FLOOR [1, 2] AS gas(price = [1, 2), kind IN {'a', 'b'})
+    TO NOW - ENTERED(#location WITHIN 5 km OF ANY shop[kind = "x"]) > 5 h CONTENT {"a": [1, null]} EXPIRES 1 d""",
+    "RELATION r BETWEEN (a, b) AND (c) WHERE &location WITHIN 100 yd OF #location PERMIT #role = officer",
+)
+
+
+def refusal(text: str) -> LanguageError | None:
+    try:
+        parse(text)
+    except LanguageError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_decision_30_a_truncated_statement_parses_or_gives_our_error(text: str) -> None:
+    assert refusal(text) is None
+    refused = {end: error for end in range(len(text)) if (error := refusal(text[:end])) is not None}
+    assert 0 < len(refused) < len(text)
+    for end, error in refused.items():
+        line = text[:end].split("\n")[error.line - 1]
+        assert error.column <= len(line) + 1
