@@ -15,7 +15,7 @@ __all__ = ["layer_from_geojson", "layer_to_geojson"]
 
 
 def layer_from_geojson(name: str, data: object) -> Layer:
-    """A layer from a FeatureCollection, a Feature, or a list of Features.
+    """A layer from a FeatureCollection, a Feature, a list of Features, or a geometry alone.
 
     A region's id is the feature's id, else ``properties.id``, else ``properties.name``, else its position. A Point
     with ``properties.radius``, in metres, is a disc. ``properties.floor`` (or OpenStreetMap's ``level``) and
@@ -24,11 +24,22 @@ def layer_from_geojson(name: str, data: object) -> Layer:
     return Layer(name, tuple(_region(feature, i) for i, feature in enumerate(_features(data))))
 
 
+_GEOMETRIES = (
+    "Point",
+    "MultiPoint",
+    "LineString",
+    "MultiLineString",
+    "Polygon",
+    "MultiPolygon",
+    "GeometryCollection",
+)
+
+
 def _features(data: object) -> Sequence[object]:
     if isinstance(data, Mapping) and data.get("type") == "FeatureCollection":
         data = data.get("features")
     elif isinstance(data, Mapping):
-        data = [data]
+        data = [{"type": "Feature", "geometry": data} if data.get("type") in _GEOMETRIES else data]
     if not isinstance(data, list):
         raise GeometryError("GeoJSON regions are a FeatureCollection with a list of features")
     return data
@@ -42,14 +53,20 @@ def _region(feature: object, position: int) -> LayerRegion:
         properties = {}
     if not isinstance(properties, Mapping):
         raise GeometryError(f"feature {position} has properties that are not an object")
+    if not _can_name(feature.get("id", "")):
+        raise GeometryError(f"feature {position} has an id that is neither text nor a number")
     named = (feature.get("id"), properties.get("id"), properties.get("name"), position)
-    id_ = str(next(value for value in named if value is not None and value != ""))
+    id_ = str(next(value for value in named if value not in (None, "") and _can_name(value)))
     try:
         shape = _shape(feature.get("geometry"), properties, f"region {id_!r}")
         geometry = Geometry(shape, _range(properties, "altitude"), _range(properties, "floor", "level"))
         return LayerRegion(id_, geometry, Region(None, _attributes(properties)))
     except ModelError as error:
         raise GeometryError(f"feature {position} ({id_}): {error}") from None
+
+
+def _can_name(value: object) -> bool:
+    return value is None or (isinstance(value, (str, int, float)) and not isinstance(value, bool))
 
 
 def _shape(geometry: object, properties: Mapping[str, Any], name: str) -> Shape:
