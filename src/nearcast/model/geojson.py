@@ -98,7 +98,11 @@ def _list(value: object, what: str) -> list[Any]:
 def _pair(value: object) -> tuple[float, float]:
     if not isinstance(value, list) or len(value) < 2:
         raise GeometryError(f"{value!r} is not a position; it needs two numbers")
-    return _number(value[0], "longitude"), _number(value[1], "latitude")
+    x, y, *_ = [_number(number, what) for number, what in zip(value, _AXES, strict=False)]
+    return x, y
+
+
+_AXES = ("longitude", "latitude", "altitude")
 
 
 def _number(value: object, what: str) -> float:

@@ -185,12 +185,12 @@ def _ring(corners: Sequence[Sequence[float]], name: str) -> Ring:
             raise GeometryError(f"{name} has a corner with {len(corner)} coordinates; it needs two")
         _require_finite(corner[0], corner[1])
         ring.append((float(corner[0]), float(corner[1])))
-    if ring and ring[0] != ring[-1]:
+    closed = [*ring, ring[0]] if ring and ring[0] != ring[-1] else ring
+    if len(closed) < 4:
+        raise GeometryError(f"{name} has a ring of {max(0, len(closed) - 1)} corners; it needs at least three")
+    if closed is not ring:
         warnings.warn(f"{name} was repaired: a ring was not closed", GeometryWarning, stacklevel=3)
-        ring.append(ring[0])
-    if len(ring) < 4:
-        raise GeometryError(f"{name} has a ring of {max(0, len(ring) - 1)} corners; it needs at least three")
-    return tuple(ring)
+    return tuple(closed)
 
 
 def _areas(geometry: shapely.Geometry) -> list[shapely.Polygon]:
