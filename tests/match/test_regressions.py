@@ -6,7 +6,9 @@ import pytest
 
 from nearcast.errors import LanguageError
 from nearcast.language.format import statement_text
+from nearcast.language.oplog import decode_op, encode_op, statement_to_op
 from nearcast.language.parse import parse
+from nearcast.model.moment import parse_time, time_text
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,24 @@ def test_a_name_that_is_no_text_is_not_written_as_text(text: str) -> None:
 def test_brackets_refuse_a_location_that_could_not_be_written_back() -> None:
     with pytest.raises(LanguageError, match="properties only"):
         parse("SELECT WHERE #location IN ANY LAYER roads[location ENCLOSED BY DISC(0 0, 5 m)]")
+
+
+@pytest.mark.parametrize("time", [-(2**62), -(10**18) - 1, 0, 1, 2**62])
+def test_a_time_beyond_the_calendar_reads_back(time: int) -> None:
+    assert parse_time(time_text(time)) == time
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LAYER z (a AT BOX(0 0, 1 1))",
+        "LAYER z (a AT DISC(0 0, 5 m))",
+        "LAYER z (a AT DISC(0 0, 5 m) AS (price < 2))",
+        "LAYER z (a AT POINT(0 0) FLOOR (0, 2))",
+        "LAYER z (a AT POINT(0 0) AS (altitude = 'high'))",
+    ],
+)
+def test_a_layer_that_geojson_cannot_say_reads_back(text: str) -> None:
+    op = statement_to_op(parse(text), 0)
+    assert op is not None
+    assert decode_op(encode_op(op)) == op

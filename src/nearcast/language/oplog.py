@@ -293,9 +293,8 @@ def _from_op(op: ops.Op, time: str) -> _Any:
             return _Place(time=time, text=statement_text(place))
         case ops.DefineRelation(relation=relation):
             return _Relation(time=time, text=statement_text(relation))
-        case ops.DefineLayer(layer=layer):
-            features = layer_to_geojson(layer)
-            return _Layer(time=time, name=layer.name, features=features, patch=op.patch, drop=list(op.drop))
+        case ops.DefineLayer():
+            return _from_layer(op, time)
         case ops.RemoveSpace(name=name):
             return _Space(time=time, name=name, remove=True)
         case ops.RemovePlace(name=name):
@@ -333,6 +332,18 @@ def _from_op(op: ops.Op, time: str) -> _Any:
             return _Client(time=time, client=client, forget=True)
         case ops.Emit(client=client, publication=publication, values=values):
             return _Emit(time=time, client=client, publication=publication, values=dict(values))
+
+
+def _from_layer(op: ops.DefineLayer, time: str) -> _Layer:
+    """As GeoJSON if that says it all; else as text, which also knows boxes, intervals and discs without a property."""
+    layer, features, drop = op.layer, layer_to_geojson(op.layer), list(op.drop)
+    try:
+        same = layer_from_geojson(layer.name, features) == layer
+    except NearcastError:
+        same = False
+    if same:
+        return _Layer(time=time, name=layer.name, features=features, patch=op.patch, drop=drop)
+    return _Layer(time=time, text=statement_text(layer), patch=op.patch, drop=drop)
 
 
 def encode_notification(n: Notification) -> bytes:

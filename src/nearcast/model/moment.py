@@ -19,6 +19,8 @@ MICROS = 1_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LIMIT = 2**62
 _FRACTION = re.compile(r"([.,]\d{6})\d+")
+_BEYOND = re.compile(r"(-?)(\d{11,13})\.(\d{6})")
+"""How `time_text` writes what no calendar reaches."""
 _LAST = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 _FIRST = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 
@@ -34,6 +36,9 @@ def parse_time(value: str | float) -> int:
     """ISO 8601 text (UTC unless it names an offset) or epoch seconds, to microseconds."""
     if not isinstance(value, str):
         return micros(value)
+    beyond = _BEYOND.fullmatch(value)
+    if beyond and abs(moment := int("".join(beyond.groups()))) <= LIMIT:
+        return moment
     try:
         parsed = datetime.fromisoformat(_FRACTION.sub(r"\1", value.strip()))
         if parsed.tzinfo is None:
@@ -46,6 +51,7 @@ def parse_time(value: str | float) -> int:
 def time_text(moment: int) -> str:
     """ISO 8601 in UTC; epoch seconds where the calendar ends."""
     if not _FIRST <= moment <= _LAST:
-        return f"{moment // MICROS}.{moment % MICROS:06d}"
+        whole, rest = divmod(abs(moment), MICROS)
+        return f"{'-' if moment < 0 else ''}{whole}.{rest:06d}"
     text = (EPOCH + timedelta(microseconds=moment)).isoformat()
     return text.replace("+00:00", "Z")
