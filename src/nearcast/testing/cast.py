@@ -17,7 +17,7 @@ from nearcast.model.constraint import Scalar
 from nearcast.model.metric import EARTH, PLANE, Ground
 from nearcast.model.moment import parse_time
 from nearcast.model.shape import Point, Shape
-from nearcast.testing.brief import brief
+from nearcast.testing.compose import brief
 from nearcast.testing.scenes import RADII, Scene, scenes
 
 __all__ = ["STARTS", "WILD", "Cast", "shapes", "small_cast"]
@@ -74,7 +74,7 @@ def _of(*pool: T) -> SearchStrategy[T]:
 def small_cast(scene: Scene, start: int, *, memory: bool = True, any: bool = True) -> Cast:  # noqa: A002  # as in the language
     """A few of everything, in one scene."""
     return Cast(
-        clients=_of("a", "b", "c"), publications=_of("p", "q"), subscriptions=_of("s", "t"),
+        clients=_of("a", "b", "c"), publications=_of("p", "p", "q"), subscriptions=_of("s", "s", "t"),
         spaces=_of("gas", "shop"), layers=_of("y", "z"), relations=_of("r"), items=_of("1", "2", "3"),
         properties=_of("price", "kind", "open", "id", "owner", "place", "floor", "altitude", "accuracy"),
         paths=_of("hq", "hq/1", "hq/1/A"), levels=_of("building", "room"), texts=_of("x", "y", "a", "hq/1"),

@@ -11,8 +11,8 @@ from nearcast.model import condition as c
 from nearcast.model.constraint import Constraint, Interval, Values
 from nearcast.model.place import PlaceName
 from nearcast.model.shape import Geometry
-from nearcast.testing.brief import brief
 from nearcast.testing.cast import WILD, Cast
+from nearcast.testing.compose import brief, maybe, weighted
 
 __all__ = ["conditions", "constraints", "geometries", "intervals", "place_names", "spanning"]
 
@@ -29,12 +29,13 @@ def conditions(cast: Cast = WILD, sides: str = "&#") -> SearchStrategy[c.Conditi
 
     A watched layer is not among them, since only one can be, and only as a direct part of WHERE: see `spanning`.
     """
-    return _nested(_nested(st.one_of(_facts(cast, sides), _places(cast, sides), _times(cast, sides))))
+    one = weighted((2, _places(cast, sides)), (2, _facts(cast, sides)), (1, _times(cast, sides)))
+    return _nested(_nested(one))
 
 
 def _nested(items: Strategy) -> Strategy:
     several = st.lists(items, min_size=2, max_size=3).map(tuple)
-    return st.one_of(items, items, several.map(c.And), several.map(c.Or), items.map(c.Not))
+    return weighted((4, items), (1, several.map(c.And)), (1, several.map(c.Or)), (1, items.map(c.Not)))
 
 
 # ---- facts -------------------------------------------------------------------------------------------
@@ -64,8 +65,7 @@ def _speakers(sides: str) -> list[c.Side]:
 
 @brief
 def _refs(cast: Cast, sides: str) -> SearchStrategy[c.Ref]:
-    spaces = st.one_of(st.none(), st.none(), cast.spaces)
-    spoken = st.builds(c.Ref, st.sampled_from(_speakers(sides)), cast.properties, spaces)
+    spoken = st.builds(c.Ref, st.sampled_from(_speakers(sides)), cast.properties, maybe(cast.spaces))
     if "@" not in sides:
         return spoken
     read = st.one_of(st.just("value"), cast.properties).map(lambda name: c.Ref("@", name))
@@ -106,7 +106,7 @@ def intervals(cast: Cast = WILD) -> SearchStrategy[Interval]:
 @brief
 def constraints(cast: Cast = WILD) -> SearchStrategy[Constraint]:
     values = st.lists(cast.scalars, min_size=1, max_size=3).map(lambda items: Values(tuple(items)))
-    return st.one_of(intervals(cast), values, values)
+    return weighted((2, values), (1, intervals(cast)))
 
 
 # ---- places ------------------------------------------------------------------------------------------
@@ -115,8 +115,7 @@ def constraints(cast: Cast = WILD) -> SearchStrategy[Constraint]:
 @brief
 def geometries(cast: Cast = WILD) -> SearchStrategy[Geometry]:
     heights = intervals(cast).filter(lambda held: held.kind == "number")
-    rarely = st.one_of(st.none(), st.none(), st.none(), heights)
-    return st.builds(Geometry, cast.shapes, rarely, rarely)
+    return st.builds(Geometry, cast.shapes, maybe(heights), maybe(heights))
 
 
 @brief
@@ -128,22 +127,21 @@ def place_names(cast: Cast = WILD) -> SearchStrategy[PlaceName]:
 @brief
 def _places(cast: Cast, sides: str) -> SearchStrategy[Any]:
     """Conditions on locations. Two sides within a distance, the heart of most subscriptions, come up most."""
-    subjects: Strategy = st.one_of(_located(sides), _anyones(cast, sides)) if cast.any else _located(sides)
+    subjects: Strategy = weighted((3, _located(sides)), (1, _anyones(cast, sides))) if cast.any else _located(sides)
     targets = st.one_of(
         _located(sides),
         geometries(cast),
         place_names(cast),
         *([_any_layers(cast, sides), _anyones(cast, sides)] if cast.any else []),
     )
-    reach = st.one_of(cast.distances, cast.distances, _refs(cast, "".join(_speakers(sides))))
+    reach = weighted((3, cast.distances), (1, _refs(cast, "".join(_speakers(sides)))))
     apart = st.permutations([c.Ref(side, "location") for side in _speakers(sides)])
     paired = st.builds(lambda refs, far: c.Within(refs[0], far, refs[-1]), apart, cast.distances)
-    return st.one_of(
-        paired,
-        paired,
-        st.builds(c.Within, subjects, reach, targets),
-        st.builds(c.Inside, subjects, targets),
-        st.builds(c.Crosses, subjects, targets),
+    return weighted(
+        (3, paired),
+        (2, st.builds(c.Inside, subjects, targets)),
+        (2, st.builds(c.Within, subjects, reach, targets)),
+        (1, st.builds(c.Crosses, subjects, targets)),
     )
 
 
@@ -166,7 +164,7 @@ def _bracketed(cast: Cast, sides: str) -> Strategy:
         st.builds(c.Relate, own, st.sampled_from(c.Relation), related),
         _schedules(),
     )
-    return st.one_of(st.just(c.ALWAYS), one, _nested(one))
+    return maybe(_nested(one), 2, c.ALWAYS)
 
 
 @brief

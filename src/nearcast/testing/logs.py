@@ -28,13 +28,24 @@ from nearcast.model.statement import (
     Options,
     Publication,
     RelationDefinition,
-    Source,
     Subscription,
 )  # fmt: skip
-from nearcast.testing.brief import brief
 from nearcast.testing.cast import SECOND, STARTS, Cast, small_cast
+from nearcast.testing.compose import brief, maybe, weighted
 from nearcast.testing.scenes import RADII, Scene, scenes
-from nearcast.testing.statements import layers, options, places, publications, relations, spaces, subscriptions
+from nearcast.testing.statements import (
+    choosers,
+    expiries,
+    layers,
+    lives,
+    options,
+    places,
+    publications,
+    relations,
+    spaces,
+    subscription_of,
+    subscriptions,
+)  # fmt: skip
 
 __all__ = ["Log", "applied", "logs", "run"]
 
@@ -103,7 +114,8 @@ def _log(stage: _Stage, start: int, disorder: bool, max_ops: int) -> SearchStrat
             log.append(replace(op, time=now))
         return tuple(log)
 
-    return st.builds(timed, _prologues(stage), st.lists(event, min_size=1, max_size=max_ops))
+    short, long = (st.lists(event, min_size=least, max_size=max_ops) for least in (1, max_ops // 2))
+    return st.builds(timed, _prologues(stage), weighted((1, short), (3, long)))
 
 
 def _prologues(stage: _Stage) -> SearchStrategy[Sequence[ops.Op]]:
@@ -111,7 +123,30 @@ def _prologues(stage: _Stage) -> SearchStrategy[Sequence[ops.Op]]:
     metric = Metric.EARTH if stage.scene.ground is EARTH else Metric.PLANAR
     ground = ops.DefineSpace(0, replace(LOCATION, metric=metric))
     defined = (ground, ops.DefineSpace(0, GAS), ops.DefineSpace(0, SHOP), *_premises(stage.scene))
-    return st.one_of(st.just(defined), st.just(defined[:3]), st.just(defined[:1]))
+    known = weighted((1, st.just(defined[:1])), (1, st.just(defined[:3])), (4, st.just(defined)))
+    return st.builds(lambda known, opening: (*known, *opening), known, maybe(_openings(stage.cast), 3, ()))
+
+
+def _openings(cast: Cast) -> SearchStrategy[Sequence[ops.Op]]:
+    """Everyone is somewhere, publishes something and is subscribed to something."""
+
+    def all_of(kind: Strategy) -> Strategy:
+        return st.tuples(*(st.builds(_owned, kind, st.just(name)) for name in ("a", "b", "c")))
+
+    moves = st.builds(ops.Move, st.just(0), cast.clients, _positions(cast))
+    parts = st.tuples(all_of(moves), all_of(_plain_publish(cast)), all_of(_plain_subscribe(cast)))
+    return parts.map(lambda parts: [op for part in parts for op in part])
+
+
+def _owned(op: Any, client: str) -> ops.Op:
+    """The same op, of another client."""
+    match op:
+        case ops.Publish():
+            return replace(op, publication=replace(op.publication, owner=client))
+        case ops.Subscribe():
+            return replace(op, subscription=replace(op.subscription, owner=client))
+    moved: ops.Op = replace(op, client=client)
+    return moved
 
 
 def _premises(scene: Scene) -> list[ops.Op]:
@@ -132,51 +167,68 @@ def _premises(scene: Scene) -> list[ops.Op]:
 def _events(stage: _Stage, disorder: bool) -> SearchStrategy[ops.Op]:
     cast = stage.cast
     moves = st.builds(ops.Move, st.just(0), cast.clients, _positions(cast))
-    common: list[Strategy] = [
-        moves, moves, moves, moves, _plain_publish(cast), _plain_subscribe(cast), _plain_subscribe(cast),
-        _publish(cast), _subscribe(cast),
-    ]  # fmt: skip
-    rare: list[Strategy] = [
-        st.just(ops.Tick(0)), _emits(cast), _clients(cast, disorder), _definitions(stage), _removals(cast),
-        st.builds(ops.Retract, st.just(0), cast.clients, cast.publications),
-        st.builds(ops.Unsubscribe, st.just(0), cast.clients, cast.subscriptions),
-        st.builds(ops.Forget, st.just(0), cast.clients),
-    ]  # fmt: skip
-    return st.one_of(*common, *rare)
+    return weighted(
+        (24, moves),
+        (4, _plain_publish(cast)),
+        (2, _publish(cast)),
+        (4, _plain_subscribe(cast)),
+        (4, _subscribe(cast)),
+        (4, st.just(ops.Tick(0))),
+        (4, _emits(cast)),
+        (2, _clients(cast, disorder)),
+        (3, _definitions(stage)),
+        (1, _removals(cast)),
+        (1, st.builds(ops.Retract, st.just(0), cast.clients, cast.publications)),
+        (1, st.builds(ops.Unsubscribe, st.just(0), cast.clients, cast.subscriptions)),
+        (1, st.builds(ops.Forget, st.just(0), cast.clients)),
+    )
 
 
 def _positions(cast: Cast) -> SearchStrategy[Position]:
     heights = st.sampled_from([None, None, None, 0.0, 1.0, 1.5])
     accuracies = st.sampled_from([None, None, 0.0, 1.0, 100.0])
-    said = st.one_of(st.none(), st.none(), st.none(), cast.paths)
-    somewhere = st.builds(Position, cast.points, said, heights, heights, accuracies)
-    exactly = st.builds(Position, cast.points)
-    return st.one_of(exactly, exactly, somewhere, cast.paths.map(lambda path: Position(place=path)))
+    somewhere = st.builds(Position, cast.points, maybe(cast.paths), heights, heights, accuracies)
+    placed = cast.paths.map(lambda path: Position(place=path))
+    return weighted((6, st.builds(Position, cast.points)), (3, somewhere), (1, placed))
 
 
 def _plain_publish(cast: Cast) -> SearchStrategy[ops.Op]:
-    """Publications that most subscriptions may find: open to all, located or moving with their owner."""
+    """Publications that most subscriptions may find: located or moving with their owner, and mostly open to all."""
     fixed = cast.points.map(lambda point: Region("location", location=Geometry(point)))
     priced = cast.numbers.map(lambda price: region("gas", {"price": price, "kind": "x"}))
     held = st.one_of(st.just(()), st.tuples(fixed), st.tuples(priced), st.tuples(fixed, priced))
-    return st.builds(
-        lambda id_, owner, held: ops.Publish(0, Publication(id_, owner, held)), cast.publications, cast.clients, held
+    near = cast.distances.map(lambda far: c.Within(_THERE, far, _HERE))
+    asked = st.builds(
+        c.Compare, st.just(c.Ref("#", "price")), st.sampled_from(["<", "="]), cast.numbers.map(c.Constant)
     )
+    filters = maybe(st.one_of(near, asked), never=c.ALWAYS)
+
+    def made(id_: str, owner: str, *held: Any) -> ops.Op:
+        return ops.Publish(0, Publication(id_, owner, *held))
+
+    return st.builds(made, cast.publications, cast.clients, held, filters, st.just(""), maybe(expiries(cast)))
 
 
 def _plain_subscribe(cast: Cast) -> SearchStrategy[ops.Op]:
-    """Subscriptions that often have something to tell, with any options."""
+    """Subscriptions that often have something to tell, with all that can be asked of them."""
     near = cast.distances.map(lambda far: (FromSpaces(), c.Within(_THERE, far, _HERE)))
     zones = cast.layers.map(lambda layer: (FromLayer(layer), c.Inside(_HERE, _THERE)))
     crossed = cast.layers.map(lambda layer: (FromLayer(layer), c.Crosses(_HERE, _THERE)))
-    spanned = cast.layers.map(lambda layer: (FromSpaces(), c.Inside(_THERE, c.InLayer(layer, c.ALWAYS))))
     inside = st.builds(lambda shape: (FromSpaces(), c.Inside(_THERE, Geometry(shape))), cast.shapes)
     placed = cast.paths.map(lambda path: (FromSpaces(), c.Inside(_THERE, PlaceName(path))))
+    spanned = cast.layers.map(lambda layer: (FromSpaces(), c.Inside(_THERE, c.InLayer(layer, c.ALWAYS))))
     watched = cast.relations.map(lambda name: (FromRelation(name), c.ALWAYS))
-    wanted = st.one_of(near, near, zones, crossed, spanned, inside, placed, watched)
+    chosen = weighted((4, near), *((1, other) for other in (zones, crossed, inside, placed)))
+    above: Strategy = cast.numbers.map(lambda least: c.Compare(c.Ref("@", "value"), ">", c.Constant(least)))
+    asked = st.fixed_dictionaries({"chooser": choosers(cast), "on": maybe(above), "life": lives(cast)})
+    fixed: Strategy = st.tuples(st.one_of(spanned, watched), st.just({}))
+    wanted = weighted((4, st.tuples(chosen, asked)), (1, fixed))
 
-    def made(id_: str, owner: str, what: tuple[Source, c.Condition], told: Options) -> ops.Op:
-        return ops.Subscribe(0, Subscription(id_, owner, what[0], filter=what[1], options=told))
+    def made(id_: str, owner: str, wanted: tuple[Any, dict[str, Any]], told: Options) -> ops.Op:
+        (source, filter_), asked = wanted
+        subscription = subscription_of({"source": source, "filter": filter_, "options": told, **asked})
+        assert subscription is not None
+        return ops.Subscribe(0, replace(subscription, id=id_, owner=owner))
 
     return st.builds(made, cast.subscriptions, cast.clients, wanted, options(cast))
 
@@ -202,7 +254,7 @@ def _emits(cast: Cast) -> SearchStrategy[ops.Op]:
 
 def _clients(cast: Cast, disorder: bool) -> SearchStrategy[ops.Op]:
     attributes = st.dictionaries(st.sampled_from(["price", "kind"]), st.one_of(st.none(), cast.scalars), max_size=2)
-    sometimes = st.one_of(st.none(), st.none(), st.just(0), cast.durations)
+    sometimes = maybe(st.one_of(st.just(0), cast.durations))
     return st.builds(
         ops.SetClient, st.just(0), cast.clients, attributes, sometimes, sometimes if disorder else st.none()
     )

@@ -33,8 +33,8 @@ from nearcast.model.statement import (
     Statement,
     Subscription,
 )  # fmt: skip
-from nearcast.testing.brief import brief
 from nearcast.testing.cast import WILD, Cast, shapes
+from nearcast.testing.compose import brief, maybe, weighted
 from nearcast.testing.conditions import conditions, constraints, geometries, place_names, spanning
 
 __all__ = [
@@ -47,10 +47,9 @@ Strategy = SearchStrategy[Any]
 @brief
 def statements(cast: Cast = WILD) -> SearchStrategy[Statement]:
     """Every statement of the language."""
-    return st.one_of(
-        subscriptions(cast), subscriptions(cast), publications(cast), spaces(cast), places(cast), layers(cast),
-        relations(cast), removals(cast), st.builds(LayerFile, cast.layers, cast.texts),
-    )  # fmt: skip
+    others = (spaces(cast), places(cast), layers(cast), relations(cast), removals(cast))
+    files = st.builds(LayerFile, cast.layers, cast.texts)
+    return weighted((4, subscriptions(cast)), (2, publications(cast)), (1, files), *((1, other) for other in others))
 
 
 def _named(made: Strategy, names: SearchStrategy[str], owners: SearchStrategy[str]) -> Strategy:
@@ -64,18 +63,19 @@ def _named(made: Strategy, names: SearchStrategy[str], owners: SearchStrategy[st
 
 @brief
 def subscriptions(cast: Cast = WILD) -> SearchStrategy[Subscription]:
-    watching = {"source": cast.relations.map(FromRelation), "life": _life(cast), "options": options(cast)}
+    watching = {"source": cast.relations.map(FromRelation), "life": lives(cast), "options": options(cast)}
     selecting = {
-        "source": _sources(cast), "regions": _held(cast), "filter": _filters(cast), "chooser": _choosers(cast),
-        "on": _readings(cast), "life": _life(cast), "options": options(cast),
+        "source": _sources(cast), "regions": _held(cast), "filter": _filters(cast), "chooser": choosers(cast),
+        "on": readings(cast), "life": lives(cast), "options": options(cast),
     }  # fmt: skip
-    selected = st.fixed_dictionaries(selecting).map(_subscription).filter(lambda made: made is not None)
-    watched = st.fixed_dictionaries(watching).map(_subscription)
-    made = st.one_of(selected, selected, selected, watched).map(normalize)
+    selected = st.fixed_dictionaries(selecting).map(subscription_of).filter(lambda made: made is not None)
+    watched = st.fixed_dictionaries(watching).map(subscription_of)
+    made = weighted((4, selected), (1, watched)).map(normalize)
     return _named(made, cast.subscriptions, cast.clients)
 
 
-def _subscription(told: dict[str, Any]) -> Subscription | None:
+def subscription_of(told: dict[str, Any]) -> Subscription | None:
+    """A subscription from its fields, if they go together; ``chooser`` is a choice of source or NEAREST."""
     chooser = told.pop("chooser", None)
     choice = chooser if isinstance(chooser, Choice) else None
     nearest = chooser if isinstance(chooser, Nearest) else None
@@ -87,27 +87,27 @@ def _subscription(told: dict[str, Any]) -> Subscription | None:
 
 def _sources(cast: Cast) -> Strategy:
     chosen = st.sets(cast.spaces, max_size=2).map(lambda names: FromSpaces(tuple(sorted(names))))
-    return st.one_of(st.just(FromSpaces()), st.just(FromSpaces()), chosen, cast.layers.map(FromLayer))
+    return weighted((3, st.just(FromSpaces())), (1, chosen), (1, cast.layers.map(FromLayer)))
 
 
 def _filters(cast: Cast) -> Strategy:
     plain = conditions(cast)
-    return st.one_of(plain, plain, spanning(cast), st.tuples(spanning(cast), plain).map(c.And))
+    return weighted((4, plain), (1, spanning(cast)), (1, st.tuples(spanning(cast), plain).map(c.And)))
 
 
-def _choosers(cast: Cast) -> Strategy:
+def choosers(cast: Cast) -> Strategy:
     nearest = st.builds(Nearest, st.integers(1, 3), st.one_of(st.none(), cast.spaces))
     if not cast.memory:
         return st.none()
-    return st.one_of(st.none(), st.none(), st.builds(Choice, st.sampled_from(Pick), st.integers(1, 2)), nearest)
+    return maybe(st.one_of(st.builds(Choice, st.sampled_from(Pick), st.integers(1, 2)), nearest))
 
 
-def _readings(cast: Cast) -> Strategy:
-    return st.one_of(st.none(), st.none(), st.none(), st.just(c.ALWAYS), conditions(cast, "&#@"))
+def readings(cast: Cast) -> Strategy:
+    return maybe(st.one_of(st.just(c.ALWAYS), conditions(cast, "&#@")))
 
 
-def _life(cast: Cast) -> Strategy:
-    return st.one_of(st.just(c.ALWAYS), st.just(c.ALWAYS), conditions(cast, "#"))
+def lives(cast: Cast) -> Strategy:
+    return maybe(conditions(cast, "#"), never=c.ALWAYS)
 
 
 @brief
@@ -119,19 +119,19 @@ def options(cast: Cast = WILD) -> SearchStrategy[Options]:
     }  # fmt: skip
     others: dict[str, Strategy] = {
         "fresh": cast.durations, "updates": st.just(True), "bandwidth": st.floats(1e-300, 1e300),
-        "expires": _expiry(cast),
+        "expires": expiries(cast),
     }  # fmt: skip
     given = {**(remembered if cast.memory else {}), **others}
     some: Strategy = st.one_of(*(st.fixed_dictionaries({name: value}) for name, value in given.items()))
     several = st.fixed_dictionaries({}, optional=given)
-    return st.one_of(st.just({}), some, several).map(lambda told: Options(**told))
+    return weighted((4, st.just({})), (4, some), (1, several)).map(lambda told: Options(**told))
 
 
 def _percentages() -> SearchStrategy[float]:
     return st.one_of(st.sampled_from([50, 68, 90, 99.9]), st.floats(1e-6, 99.99))
 
 
-def _expiry(cast: Cast) -> Strategy:
+def expiries(cast: Cast) -> Strategy:
     return st.one_of(cast.durations.map(c.Duration), cast.instants.map(c.Instant))
 
 
@@ -140,9 +140,10 @@ def _expiry(cast: Cast) -> Strategy:
 
 @brief
 def publications(cast: Cast = WILD) -> SearchStrategy[Publication]:
-    filters = st.one_of(st.just(c.ALWAYS), st.just(c.ALWAYS), conditions(cast))
-    expires = st.one_of(st.none(), st.none(), _expiry(cast))
-    made = st.builds(Publication, st.just(""), st.just(""), _held(cast), filters, _contents(cast), expires)
+    filters = maybe(conditions(cast), never=c.ALWAYS)
+    made = st.builds(
+        Publication, st.just(""), st.just(""), _held(cast), filters, _contents(cast), maybe(expiries(cast))
+    )
     return _named(made.map(normalize), cast.publications, cast.clients)
 
 
@@ -150,15 +151,15 @@ def _contents(cast: Cast) -> SearchStrategy[str]:
     plain: Strategy = st.one_of(cast.scalars, st.none())
     nested = st.one_of(st.lists(plain, max_size=2), st.dictionaries(cast.texts, plain, max_size=2))
     either: Strategy = st.one_of(plain, nested, st.lists(nested, max_size=2))
-    return st.one_of(st.just(""), st.just(""), either.map(lambda value: json.dumps(value, ensure_ascii=False)))
+    return maybe(either.map(lambda value: json.dumps(value, ensure_ascii=False)), 2, "")
 
 
 def _held(cast: Cast) -> SearchStrategy[tuple[Region, ...]]:
     """The regions of a statement: where it is, and what it is like."""
     located = geometries(cast).map(lambda geometry: Region("location", location=geometry))
     placed = place_names(cast).map(lambda place: Region("location", place=place))
-    some = st.one_of(located, located, placed, described(cast), described(cast))
-    return st.one_of(st.just(()), st.lists(some, min_size=1, max_size=3).map(tuple))
+    some = weighted((2, located), (1, placed), (2, described(cast)))
+    return maybe(st.lists(some, min_size=1, max_size=3).map(tuple), 2, ())
 
 
 @brief
