@@ -120,12 +120,13 @@ class Box(_Area):
     def rings(self) -> Sequence[tuple[Ring, ...]]:
         if self.west <= self.east:
             return [(self._ring(self.west, self.east),)]
-        return [(self._ring(self.west, 180.0),), (self._ring(-180.0, self.east),)]
+        sides = [side for side in ((self.west, 180.0), (-180.0, self.east)) if side[0] < side[1]]
+        return [(self._ring(*side),) for side in sides or [(180.0, 180.0)]]
 
     def _plain(self) -> shapely.Geometry:
-        if self.west == self.east or self.south == self.north:  # a box without area is a line or a point
-            return shapely.union_all([shapely.LineString(rings[0]) for rings in self.rings()])
-        return super()._plain()
+        """A box without area is a line or a point."""
+        hulls = [shapely.MultiPoint(rings[0]).convex_hull for rings in self.rings()]
+        return super()._plain() if all(hull.area > 0 for hull in hulls) else shapely.union_all(hulls)
 
     def _ring(self, west: float, east: float) -> Ring:
         south, north = self.south, self.north
