@@ -117,8 +117,8 @@ def _range(properties: Mapping[str, Any], *names: str) -> Interval | None:
         return None
     parts = value.split(";") if isinstance(value, str) else value if isinstance(value, list) else [value]
     try:
-        numbers = [float(part) for part in parts]
-        return Interval(min(numbers), max(numbers))
+        numbers = Values(tuple(float(part) for part in parts)).items
+        return Interval(numbers[0], numbers[-1])
     except (OverflowError, TypeError, ValueError):
         raise GeometryError(f"{names[0]} {value!r} is not a number or a range") from None
 
