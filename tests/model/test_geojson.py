@@ -124,7 +124,7 @@ def test_a_repaired_feature_is_named_in_the_warning() -> None:
         (feature(properties={"floor": []}), "floor"),
         (feature(properties={"floor": {}}), "floor"),
         (feature(properties={"altitude": 10**400}), "altitude"),
-        (feature(properties={"floor": [1, float("nan")]}), "finite"),
+        (feature(properties={"floor": [1, float("nan")]}), "floor"),
     ],
 )  # fmt: skip
 def test_errors_name_the_feature(bad: dict[str, Any], reason: str) -> None:

@@ -119,7 +119,7 @@ def _range(properties: Mapping[str, Any], *names: str) -> Interval | None:
     try:
         numbers = Values(tuple(float(part) for part in parts)).items
         return Interval(numbers[0], numbers[-1])
-    except (OverflowError, TypeError, ValueError):
+    except (ModelError, OverflowError, TypeError, ValueError):
         raise GeometryError(f"{names[0]} {value!r} is not a number or a range") from None
 
 
