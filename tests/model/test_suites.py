@@ -21,7 +21,8 @@ def files(folder: Path, pattern: str = "*.geojson") -> list[object]:
     """One case a file; where the suite is absent, one that says so."""
     found = sorted(folder.rglob(pattern))
     if not found:
-        reason = f"the suite {folder.name} is not in {SUITES.parent.name}/{SUITES.name} beside the repository"
+        suite = folder.relative_to(SUITES).parts[0]
+        reason = f"the suite {suite} is not in shared/suites beside the repository"
         return [pytest.param(folder, marks=pytest.mark.skip(reason=reason))]
     return [pytest.param(path, id=str(path.relative_to(folder).with_suffix(""))) for path in found]
 
