@@ -19,8 +19,6 @@ __all__ = ["conditions", "constraints", "geometries", "intervals", "place_names"
 Strategy = SearchStrategy[Any]
 
 _OPS = st.sampled_from(["<", "<=", "=", "!=", ">=", ">"])
-_ZONES = st.sampled_from(["UTC", "Europe/Paris", "America/New_York", "Asia/Kolkata"])
-_MINUTES = st.one_of(st.sampled_from([0, 7 * 60, 8 * 60, 8 * 60 + 1, 120, 180, 1439]), st.integers(0, 1439))
 
 
 @brief
@@ -162,7 +160,7 @@ def _bracketed(cast: Cast, sides: str) -> Strategy:
     one = st.one_of(
         st.builds(c.Compare, own, _OPS, values),
         st.builds(c.Relate, own, st.sampled_from(c.Relation), related),
-        _schedules(),
+        cast.schedules,
     )
     return maybe(_nested(one), 2, c.ALWAYS)
 
@@ -178,25 +176,17 @@ def spanning(cast: Cast = WILD, sides: str = "&#") -> SearchStrategy[c.Condition
 
 
 @brief
-def _schedules() -> SearchStrategy[c.During]:
-    days = st.one_of(
-        st.just(tuple(range(7))), st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days)))
-    )
-    return st.builds(c.During, days, _MINUTES, st.one_of(_MINUTES, st.just(1440)), _ZONES)
-
-
-@brief
 def _times(cast: Cast, sides: str) -> Strategy:
     lasting: Strategy = st.one_of(cast.durations.map(c.Duration), _refs(cast, sides))
     known: Strategy = st.one_of(st.just(c.Now()), cast.instants.map(c.Instant))
     if not cast.memory:
-        return st.one_of(_schedules(), _compared_times(known, lasting))
+        return st.one_of(cast.schedules, _compared_times(known, lasting))
     spatial = _places(cast, sides)
     past: Strategy = st.one_of(st.just(c.Now()), spatial.map(c.Entered), spatial.map(c.Left))
     quantified = st.builds(c.Inside, _anyones(cast, sides), geometries(cast))
     stay = st.builds(c.MeanStay, st.integers(1, 3), quantified)
     return st.one_of(
-        _schedules(),
+        cast.schedules,
         _compared_times(st.one_of(known, past), lasting),
         _compared_times(past, lasting),
         *([st.builds(c.Compare, stay, _OPS, lasting)] if cast.any else []),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from nearcast.errors import NearcastError
+from nearcast.language.normalize import normalize
 from nearcast.match.reference import Reference
 from nearcast.model import condition as c
 from nearcast.model import op as ops
@@ -32,6 +33,7 @@ from nearcast.model.statement import (
 )  # fmt: skip
 from nearcast.testing.cast import SECOND, STARTS, Cast, small_cast
 from nearcast.testing.compose import brief, maybe, weighted
+from nearcast.testing.conditions import conditions
 from nearcast.testing.scenes import RADII, Scene, scenes
 from nearcast.testing.statements import (
     choosers,
@@ -103,9 +105,10 @@ def logs(
 
 
 def _log(stage: _Stage, start: int, disorder: bool, max_ops: int) -> SearchStrategy[Log]:
-    steps = [0, 0, 0, 1, SECOND, SECOND, 2 * SECOND, 10 * SECOND, 3600 * SECOND]
-    steps += [-1, -SECOND, -10 * SECOND] if disorder else []
-    event = st.tuples(st.sampled_from(steps), _events(stage, disorder))
+    forward = [(12, SECOND), (8, 0), (4, 1), (6, 2 * SECOND), (2, 10 * SECOND), (1, 3600 * SECOND)]
+    backward = [(1, -1), (1, -10 * SECOND)] if disorder else []
+    steps = weighted(*((weight, st.just(step)) for weight, step in forward + backward))
+    event = st.tuples(steps, _events(stage, disorder))
 
     def timed(prologue: Sequence[ops.Op], events: list[tuple[int, ops.Op]]) -> Log:
         now, log = start, [replace(op, time=start) for op in prologue]
@@ -128,13 +131,14 @@ def _prologues(stage: _Stage) -> SearchStrategy[Sequence[ops.Op]]:
 
 
 def _openings(cast: Cast) -> SearchStrategy[Sequence[ops.Op]]:
-    """Everyone is somewhere, publishes something and is subscribed to something."""
+    """Everyone is somewhere and something, publishes something and is subscribed to something."""
 
     def all_of(kind: Strategy) -> Strategy:
         return st.tuples(*(st.builds(_owned, kind, st.just(name)) for name in ("a", "b", "c")))
 
     moves = st.builds(ops.Move, st.just(0), cast.clients, _positions(cast))
-    parts = st.tuples(all_of(moves), all_of(_plain_publish(cast)), all_of(_plain_subscribe(cast)))
+    likes = st.builds(lambda price: ops.SetClient(0, "", {"price": price, "kind": "x"}), cast.numbers)
+    parts = st.tuples(all_of(moves), all_of(likes), all_of(_plain_publish(cast)), all_of(_plain_subscribe(cast)))
     return parts.map(lambda parts: [op for part in parts for op in part])
 
 
@@ -171,8 +175,8 @@ def _events(stage: _Stage, disorder: bool) -> SearchStrategy[ops.Op]:
         (24, moves),
         (4, _plain_publish(cast)),
         (2, _publish(cast)),
-        (4, _plain_subscribe(cast)),
-        (4, _subscribe(cast)),
+        (6, _plain_subscribe(cast)),
+        (2, _subscribe(cast)),
         (4, st.just(ops.Tick(0))),
         (4, _emits(cast)),
         (2, _clients(cast, disorder)),
@@ -202,16 +206,19 @@ def _plain_publish(cast: Cast) -> SearchStrategy[ops.Op]:
         c.Compare, st.just(c.Ref("#", "price")), st.sampled_from(["<", "="]), cast.numbers.map(c.Constant)
     )
     filters = maybe(st.one_of(near, asked), never=c.ALWAYS)
+    expires = weighted((9, st.none()), (1, expiries(cast)))
 
     def made(id_: str, owner: str, *held: Any) -> ops.Op:
         return ops.Publish(0, Publication(id_, owner, *held))
 
-    return st.builds(made, cast.publications, cast.clients, held, filters, st.just(""), maybe(expiries(cast)))
+    return st.builds(made, cast.publications, cast.clients, held, filters, st.just(""), expires)
 
 
 def _plain_subscribe(cast: Cast) -> SearchStrategy[ops.Op]:
     """Subscriptions that often have something to tell, with all that can be asked of them."""
-    near = cast.distances.map(lambda far: (FromSpaces(), c.Within(_THERE, far, _HERE)))
+    close = cast.distances.map(lambda far: c.Within(_THERE, far, _HERE))
+    both, either = (st.tuples(close, conditions(cast)).map(join) for join in (c.And, c.Or))
+    near = weighted((2, close), (1, both), (1, either)).map(lambda filter_: (FromSpaces(), filter_))
     zones = cast.layers.map(lambda layer: (FromLayer(layer), c.Inside(_HERE, _THERE)))
     crossed = cast.layers.map(lambda layer: (FromLayer(layer), c.Crosses(_HERE, _THERE)))
     inside = st.builds(lambda shape: (FromSpaces(), c.Inside(_THERE, Geometry(shape))), cast.shapes)
@@ -219,7 +226,7 @@ def _plain_subscribe(cast: Cast) -> SearchStrategy[ops.Op]:
     spanned = cast.layers.map(lambda layer: (FromSpaces(), c.Inside(_THERE, c.InLayer(layer, c.ALWAYS))))
     watched = cast.relations.map(lambda name: (FromRelation(name), c.ALWAYS))
     chosen = weighted((4, near), *((1, other) for other in (zones, crossed, inside, placed)))
-    above: Strategy = cast.numbers.map(lambda least: c.Compare(c.Ref("@", "value"), ">", c.Constant(least)))
+    above: Strategy = cast.numbers.map(lambda least: c.Compare(c.Ref("@", "value"), ">=", c.Constant(least)))
     asked = st.fixed_dictionaries({"chooser": choosers(cast), "on": maybe(above), "life": lives(cast)})
     fixed: Strategy = st.tuples(st.one_of(spanned, watched), st.just({}))
     wanted = weighted((4, st.tuples(chosen, asked)), (1, fixed))
@@ -228,7 +235,7 @@ def _plain_subscribe(cast: Cast) -> SearchStrategy[ops.Op]:
         (source, filter_), asked = wanted
         subscription = subscription_of({"source": source, "filter": filter_, "options": told, **asked})
         assert subscription is not None
-        return ops.Subscribe(0, replace(subscription, id=id_, owner=owner))
+        return ops.Subscribe(0, replace(normalize(subscription), id=id_, owner=owner))
 
     return st.builds(made, cast.subscriptions, cast.clients, wanted, options(cast))
 
@@ -248,7 +255,9 @@ def _subscribe(cast: Cast) -> SearchStrategy[ops.Op]:
 
 
 def _emits(cast: Cast) -> SearchStrategy[ops.Op]:
-    values = st.dictionaries(st.sampled_from(["value", "price"]), cast.scalars, min_size=1)
+    measured = cast.numbers.map(lambda value: {"value": value})
+    strange = st.dictionaries(st.sampled_from(["value", "price"]), cast.scalars, min_size=1)
+    values = weighted((3, measured), (1, strange))
     return st.builds(ops.Emit, st.just(0), cast.clients, cast.publications, values)
 
 
