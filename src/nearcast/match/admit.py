@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nearcast.errors import ModelError, OpError, UnknownName
-from nearcast.match.verdict import Subscribed
-from nearcast.match.world import World
+from nearcast.match.world import Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.constraint import Scalar, equal_to

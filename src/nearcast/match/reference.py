@@ -7,43 +7,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from nearcast.match import admit
 from nearcast.match.binding import Binding, follow
 from nearcast.match.chain import Pair, advance, is_idle, ready_at
 from nearcast.match.choice import choose
-from nearcast.match.history import Relations, mentions, tracked
-from nearcast.match.question import Question
-from nearcast.match.verdict import Candidate, Judge, Key, Subscribed, Verdict
-from nearcast.match.world import Client, Published, Side, World
+from nearcast.match.history import Past
+from nearcast.match.tell import Change, Teller
+from nearcast.match.verdict import Candidate, Judge, Verdict
+from nearcast.match.world import Client, Key, Published, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.fix import Fix
 from nearcast.model.moment import FOREVER, NEVER, Moment
-from nearcast.model.notification import Cause, Kind, Notification, Reason, by_entity, by_fix, by_timer, notification_id
+from nearcast.model.notification import Kind, Notification, Reason, by_entity, by_fix, by_timer
 from nearcast.model.statement import FromLayer, Publication, Subscription
 
 __all__ = ["Reference"]
-
-Holder = tuple[str, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What happened, for the notifications that it causes."""
-
-    cause: Cause
-    reason: Reason
-    client: str | None = None
-    """Whose op it was; nobody's concerns everyone."""
-    added: tuple[str, str] | None = None
-    """The subscription that was added, whose first matches are a snapshot."""
-    touched: tuple[str, str] | None = None
-    """The publication that was updated."""
-    moved: bool = False
-    """All that the client owns changed with it: its fix or its attributes did."""
 
 
 class Reference:
@@ -66,8 +47,9 @@ class Reference:
         self._clocks: dict[str, Moment] = {}
         self._last_fix: dict[str, int] = {}
         self._versions: dict[str, tuple[int, int]] = {}
-        self._relations: dict[Holder, Relations] = {}
-        self.judge = Judge(self.world, self._relations_of)
+        self._past = Past(self.world, self._clock)
+        self.judge = Judge(self.world, self._past)
+        self._teller = Teller(self.world, self.judge)
 
     # ---- ops -------------------------------------------------------------------------------------
 
@@ -101,7 +83,7 @@ class Reference:
             case ops.Retract(client=client, id=id_):
                 self.world.publications.pop((client, id_), None)  # its lease may just have ended with all it had
                 yield from self._step(self._changed(f"publication:{client}/{id_}", Reason.RETRACTED, client, now))
-                self._relations.pop(("publication", client, id_), None)
+                self._past.drop(("publication", client, id_))
             case ops.Subscribe(subscription=subscription):
                 yield from self._step(self._subscribe(subscription, now))
             case ops.Unsubscribe(client=client, id=id_):
@@ -159,30 +141,26 @@ class Reference:
         self.world.clients.pop(client, None)
         for owner, id_ in [key for key in self.world.publications if key[0] == client]:
             del self.world.publications[owner, id_]
-            self._relations.pop(("publication", owner, id_), None)
+            self._past.drop(("publication", owner, id_))
         for owner, id_ in [key for key in self.subscriptions if key[0] == client]:
             self._drop_subscription(owner, id_)
 
     def _drop_subscription(self, owner: str, id_: str) -> None:
         self.subscriptions.pop((owner, id_), None)
-        self._relations.pop(("subscription", owner, id_), None)
+        self._past.drop(("subscription", owner, id_))
 
     def _emit(self, op: ops.Emit, now: int) -> Iterator[Notification]:
         entity = f"reading:{op.client}/{op.publication}"
         cause = by_entity(entity, *self._version(entity, now))
-        told: list[Notification] = []
-        for s in self.subscriptions.values():
-            for key, pair in s.pairs.items():
-                if (
-                    key[:2] == (op.publication, op.client)
-                    and pair.binding is Binding.ACTIVE
-                    and self.judge.hears(s, key, op.values, self.time_of(s, key))
-                ):
-                    told.append(
-                        self._notification(
-                            s, key, Kind.READING, self.time_of(s, key), Change(cause, Reason.EMITTED), op.values
-                        )
-                    )
+        change = Change(cause, Reason.EMITTED)
+        told = [
+            self._teller.reading(s, key, now, change, op.values)
+            for s in self.subscriptions.values()
+            for key, pair in s.pairs.items()
+            if key[:2] == (op.publication, op.client) and pair.binding is Binding.ACTIVE
+            for now in (self.time_of(s, key),)
+            if self.judge.hears(s, key, op.values, now)
+        ]
         yield from sorted(told, key=lambda n: n.order)
 
     def bindings(self, client: str, publication: str) -> dict[tuple[str, str], Binding]:
@@ -278,13 +256,7 @@ class Reference:
             for key, pair in s.pairs.items()
             if pair.due is not None and (client is None or s.chooses or client in (s.owner, key[1], key[3]))
         )
-        relations = (
-            due
-            for known in self._relations.values()
-            for due, clients in known.dues
-            if client is None or client in clients
-        )
-        return min((due for due in (*pairs, *relations) if due <= now), default=None)
+        return min((due for due in (*pairs, *self._past.dues(client)) if due <= now), default=None)
 
     def _wake(self, name: str, now: int) -> Client:
         """The client, alive: every op of its own renews its lease."""
@@ -298,7 +270,7 @@ class Reference:
             self._forget(name)
         for key in [k for k, p in self.world.publications.items() if p.expires <= self._everyone]:
             del self.world.publications[key]
-            self._relations.pop(("publication", *key), None)
+            self._past.drop(("publication", *key))
         for key in [k for k, s in self.subscriptions.items() if s.expires <= self._everyone]:
             self._drop_subscription(*key)
         self._versions = {entity: v for entity, v in self._versions.items() if v[0] >= self._everyone}
@@ -316,7 +288,7 @@ class Reference:
 
     def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
         """Ask again what the change may have turned, and tell the transitions: leaves first, in a fixed order."""
-        self._observe(passing)
+        self._past.observe(self.subscriptions, passing)
         told: list[Notification] = []
         for s in list(self.subscriptions.values()):
             if passing is None or self._looks_at_steps(s):
@@ -361,126 +333,13 @@ class Reference:
         waits = [int(ready_at(pair, options)[0])] if pair.since is not None and not pair.told else []
         pair.due = min([turn for turn in (*verdict.turns, *waits) if turn > now], default=None)
         if verdict.allowed and verdict.gone is None:
-            pair.content = self._content(key)
-        if kind is None and was.told and passing is None and options.updates and self._is_updated(key, change):
+            pair.content = self._teller.content(key)
+        if kind is None and was.told and passing is None and options.updates and self._teller.is_updated(key, change):
             kind = Kind.UPDATE
         if kind is not None and s.subscription.on is None:
-            yield self._told(s, candidate, kind, now, was, verdict, change)
+            yield self._teller.transition(s, candidate, kind, now, was, verdict, change)
         if is_idle(pair, options, now):
             del s.pairs[key]
-
-    def _told(
-        self, s: Subscribed, candidate: Candidate, kind: Kind, now: int, was: Pair, verdict: Verdict, change: Change
-    ) -> Notification:
-        pair = s.pairs[candidate.key]
-        reason = (
-            self._why_leave(s, verdict, change) if kind is Kind.LEAVE else self._why_enter(s, was, pair, now, change)
-        )
-        if kind is Kind.ENTER and change.added == (s.owner, s.subscription.id):
-            kind = Kind.SNAPSHOT
-        why = {"was": was.told, "is": pair.told, **self._evidence(s, candidate, now, verdict)}
-        return self._notification(s, candidate.key, kind, now, replace(change, reason=reason), {}, why)
-
-    @staticmethod
-    def _why_leave(s: Subscribed, verdict: Verdict, change: Change) -> Reason:
-        if verdict.gone is not None:
-            return verdict.gone
-        if not verdict.alive:
-            return Reason.WHILE
-        if verdict.own and not verdict.allowed:
-            return Reason.UNMATCHED
-        if verdict.satisfied or s.subscription.choice is not None:
-            return Reason.SOURCE
-        return change.reason
-
-    @staticmethod
-    def _why_enter(s: Subscribed, was: Pair, pair: Pair, now: int, change: Change) -> Reason:
-        if not was.alive:
-            return Reason.WHILE
-        if pair.since is not None and pair.since < now and not was.told:
-            return ready_at(replace(pair, entered=was.entered), s.subscription.options)[1]
-        if was.satisfied and s.chooses and not was.told:
-            return Reason.SOURCE
-        return change.reason
-
-    def _evidence(self, s: Subscribed, candidate: Candidate, now: int, verdict: Verdict) -> dict[str, Any]:
-        """What decided, as far as the publisher's filter lets the subscriber see it."""
-        key = candidate.key
-        versions = {"subscription": list(s.version)}
-        published = self._published(key)
-        if not verdict.allowed or verdict.gone is not None:
-            return {"versions": versions}
-        if published is not None:
-            versions["publication"] = list(published.version)
-        exact = self.judge.judge(s, candidate, now, exact=True)
-        named = (("#", key[3] or s.owner), ("&", key[1] if self._is_carried(key) else ""))
-        fixes = {side: self._fix_evidence(name) for side, name in named}
-        return {
-            "versions": versions,
-            "conditions": [
-                {"condition": type(m.condition).__name__.lower(), "holds": m.holds, "depth": m.depth}
-                for m in exact.measures
-            ],
-            "fixes": {side: fix for side, fix in fixes.items() if fix},
-        }
-
-    def _fix_evidence(self, client: str) -> dict[str, Any] | None:
-        known = self.world.clients.get(client)
-        if known is None or known.fix is None:
-            return None
-        position = known.fix.position
-        shown = {
-            "x": position.point and position.point.x,
-            "y": position.point and position.point.y,
-            "place": position.place,
-        }
-        return {"time": known.fix.time, **{name: value for name, value in shown.items() if value is not None}}
-
-    def _content(self, key: Key) -> str:
-        published = self._published(key)
-        return published.publication.content if published else ""
-
-    def _published(self, key: Key) -> Published | None:
-        """The publication that a match is of; a pair of clients is none, even if the relation has the name of one."""
-        publication, publisher, _, peer = key
-        return None if peer else self.world.publications.get((publisher, publication))
-
-    def _is_carried(self, key: Key) -> bool:
-        """Whether the matched thing is where its client is, and not at a location of its own."""
-        published = self._published(key)
-        regions = published.publication.regions if published else ()
-        return published is None or any(side.fix for side in self.world.sides(key[1], key[0], regions))
-
-    def _is_updated(self, key: Key, change: Change) -> bool:
-        """Whether the matched thing itself changed or moved."""
-        publication, publisher, _, peer = key
-        if change.moved and change.client in (publisher, peer):
-            return change.cause.kind != "fix" or self._is_carried(key)
-        return change.touched == (publisher, publication) and not peer
-
-    def _notification(
-        self, s: Subscribed, key: Key, kind: Kind, now: int, change: Change, values: Any, why: Any = None
-    ) -> Notification:
-        publication, publisher, region, peer = key
-        about: dict[str, Any] = {
-            "subscription": s.subscription.id,
-            "subscriber": s.owner,
-            "publication": publication,
-            "publisher": publisher or None,
-            "region": region or None,
-            "peer": peer or None,
-            "kind": kind,
-            "cause": change.cause,
-        }
-        return Notification(
-            id=notification_id(**about),
-            time=now,
-            reason=change.reason,
-            content=s.pairs[key].content,
-            values=dict(values),
-            why=why or {},
-            **about,
-        )
 
     # ---- what is touched -------------------------------------------------------------------------
 
@@ -500,61 +359,6 @@ class Reference:
         named = self.world.relations.get(getattr(source, "name", "")) if not isinstance(source, FromLayer) else None
         statements = (s.subscription.filter, s.subscription.life, named and named.filter, *everyone)
         return not s.subscription.options.dwell and any(isinstance(n, c.Crosses) for n in c.walk(statements))
-
-    # ---- τ and π ---------------------------------------------------------------------------------
-
-    def _relations_of(self, holder: Holder) -> Relations:
-        return self._relations.setdefault(holder, Relations())
-
-    def _observe(self, passing: str | None) -> None:
-        """Bring the histories of all relations that some statement asks about up to now."""
-        subscribed = {
-            key: (s.subscription.regions, self.world.clients[key[0]].ends) for key, s in self.subscriptions.items()
-        }
-        published = {key: (p.publication.regions, self.world.ends(key)) for key, p in self.world.publications.items()}
-        for relations in self._relations.values():
-            relations.dues.clear()
-        for s in self.subscriptions.values():
-            wanted = tracked(s.subscription.filter, s.subscription.life, s.subscription.on)
-            self._watch(
-                "subscription", s.owner, s.subscription.id, s.subscription.regions, wanted, "#", published, passing
-            )
-        for p in self.world.publications.values():
-            mine = p.publication
-            self._watch(
-                "publication", mine.owner, mine.id, mine.regions, tracked(mine.filter), "&", subscribed, passing
-            )
-
-    def _watch(
-        self,
-        kind: str,
-        owner: str,
-        id_: str,
-        regions: Any,
-        wanted: list[c.Spatial],
-        side: c.Side,
-        others: dict[tuple[str, str], Any],
-        passing: str | None,
-    ) -> None:
-        if not wanted:
-            return
-        relations = self._relations_of((kind, owner, id_))
-        other: c.Side = "&" if side == "#" else "#"
-        for relation in wanted:
-            mine = (owner,) if mentions(relation, side) else ()
-            parties: set[tuple[str, ...]] = {()}
-            if mentions(relation, other):
-                past = {key for known, key in relations.histories if known == relation}
-                parties = {key for key in others if key[0] != owner} | past
-            for key in parties:
-                there, ends = others.get((key[0], key[1]), ((), NEVER)) if key else ((), FOREVER)
-                ours = self.world.sides(owner, id_, regions)[0]
-                sides: dict[str, Side] = {
-                    side: ours,
-                    **({other: self.world.sides(key[0], key[1], there)[0]} if key else {}),
-                }
-                question = Question(self.world, sides, 0, passing=passing)
-                relations.observe(relation, key, question, (*mine, *key[:1]), self._clock, ends)
 
 
 def _ends(expires: c.Duration | c.Instant | None, now: int) -> Moment:

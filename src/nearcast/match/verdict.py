@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from nearcast.match.chain import Pair
-from nearcast.match.history import Relations, mentions
-from nearcast.match.question import Measure, Question, Rigour
-from nearcast.match.world import Side, World
+from nearcast.match.history import Past
+from nearcast.match.question import Question, Rigour
+from nearcast.match.world import Key, Side, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model.constraint import Scalar
 from nearcast.model.layer import LayerRegion
@@ -23,32 +22,10 @@ from nearcast.model.statement import (
     FromRelation,
     FromSpaces,
     RelationDefinition,
-    Subscription,
     spanned_layer,
 )
 
-__all__ = ["Asked", "Candidate", "Judge", "Key", "Questions", "Subscribed", "Verdict"]
-
-Key = tuple[str, str, str, str]
-"""(publication, publisher, region, peer); what does not apply is empty. Ties are broken in this order."""
-
-
-@dataclass(slots=True)
-class Subscribed:
-    """A subscription, and all that is remembered for it."""
-
-    subscription: Subscription
-    version: tuple[int, int]
-    expires: Moment = FOREVER
-    pairs: dict[Key, Pair] = field(default_factory=dict)
-
-    @property
-    def owner(self) -> str:
-        return self.subscription.owner
-
-    @property
-    def chooses(self) -> bool:
-        return self.subscription.chooses
+__all__ = ["Asked", "Candidate", "Judge", "Questions", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +59,6 @@ class Verdict:
     """The other side is no more."""
     distance: float | None = None
     turns: list[int] = field(default_factory=list)
-    measures: list[Measure] = field(default_factory=list)
     latched: set[tuple[Any, ...]] = field(default_factory=set)
 
     @property
@@ -100,11 +76,11 @@ class Verdict:
 
 
 class Judge:
-    """Judges candidates in a world. ``relations`` finds the histories of a statement by its holder."""
+    """Judges candidates in a world, with its past."""
 
-    def __init__(self, world: World, relations: Callable[[tuple[str, str, str]], Relations]) -> None:
+    def __init__(self, world: World, past: Past) -> None:
         self.world = world
-        self.relations = relations
+        self.past = past
 
     # ---- who may match ---------------------------------------------------------------------------
 
@@ -154,7 +130,6 @@ class Judge:
         for question in asked.own[1] if s.chooses else ():
             verdict.distance = self._nearer(s, verdict.distance, question)
         verdict.own = verdict.ask(asked.own) and self._selected(s, candidate)
-        verdict.measures = [measure for question in asked.own[1] for measure in question.measures]
         verdict.alive = verdict.ask(asked.life)
         verdict.allowed = verdict.ask(asked.theirs)
         for ends, expires in self._lifetimes(candidate):
@@ -170,7 +145,7 @@ class Judge:
             return False
         watchers = self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
         there, here = self._parties(Candidate(key), None, watchers)
-        recall = self._recall(("subscription", s.owner, s.subscription.id), "&")
+        recall = self.past.recall(("subscription", s.owner, s.subscription.id), "&")
         reading = self.world.reading(values)
         asked = [
             Question(self.world, {"&": a, "#": b, "@": reading}, now, recall=recall) for a, b in product(there, here)
@@ -201,12 +176,12 @@ class Judge:
                 candidate.region,
                 passing,
                 subscription.options.fresh,
-                self._recall(holder, "&"),
+                self.past.recall(holder, "&"),
                 exact,
             )
 
         def theirs(sides: dict[str, Side]) -> Question:
-            return Question(self.world, sides, now, passing=passing, recall=self._recall(publisher, "#"))
+            return Question(self.world, sides, now, passing=passing, recall=self.past.recall(publisher, "#"))
 
         both = list(product(enumerate(there), enumerate(here)))
         return Questions(
@@ -278,13 +253,3 @@ class Judge:
         space = self.world.spaces.get(name)
         a, b = (next(iter(side.regions_in(name)), None) for side in (there, here))
         return region_distance(a, b, space) if space and a and b else math.inf
-
-    def _recall(
-        self, holder: tuple[str, str, str], other: c.Side
-    ) -> Callable[[c.Spatial, Question], list[tuple[Moment, Moment]]]:
-        def recall(relation: c.Spatial, question: Question) -> list[tuple[Moment, Moment]]:
-            side = question.sides.get(other)
-            parties = (side.client or "", side.id) if side and mentions(relation, other) else ()
-            return self.relations(holder).recall(relation, parties)
-
-        return recall

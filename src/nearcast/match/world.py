@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from nearcast.errors import OpError
+from nearcast.match.chain import Pair
 from nearcast.model import op as ops
 from nearcast.model.constraint import Scalar, contains
 from nearcast.model.fix import Fix, Located
@@ -18,9 +19,13 @@ from nearcast.model.place import Place, PlaceName, is_under, places_named
 from nearcast.model.region import Region, is_valid, region
 from nearcast.model.shape import Geometry
 from nearcast.model.space import LOCATION, Metric, SubjectSpace
-from nearcast.model.statement import Publication, RelationDefinition
+from nearcast.model.statement import Publication, RelationDefinition, Subscription
 
-__all__ = ["Client", "Published", "Side", "World"]
+__all__ = ["Client", "Key", "Published", "Side", "Subscribed", "World"]
+
+Key = tuple[str, str, str, str]
+"""What a subscription matches: (publication, publisher, region, peer); what does not apply is empty. Ties are broken
+in this order."""
 
 
 @dataclass(slots=True)
@@ -46,6 +51,24 @@ class Published:
     publication: Publication
     version: tuple[int, int]
     expires: Moment = FOREVER
+
+
+@dataclass(slots=True)
+class Subscribed:
+    """A subscription, and all that is remembered for it."""
+
+    subscription: Subscription
+    version: tuple[int, int]
+    expires: Moment = FOREVER
+    pairs: dict[Key, Pair] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> str:
+        return self.subscription.owner
+
+    @property
+    def chooses(self) -> bool:
+        return self.subscription.chooses
 
 
 @dataclass(frozen=True)
