@@ -49,3 +49,20 @@ def test_a_layer_that_geojson_cannot_say_reads_back(text: str) -> None:
     op = statement_to_op(parse(text), 0)
     assert op is not None
     assert decode_op(encode_op(op)) == op
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SUBSCRIBE '' BY ann SELECT", "a name cannot be empty"),
+        ("SELECT NEAREST 1 BY ''", "a name cannot be empty"),
+        ("SELECT AS '' (price = 1)", "a name cannot be empty"),
+        ("SELECT WHERE &price IN rang:loc(30)", "is not a location"),
+        ("SELECT WHERE &price IN NEAREST", "is not a location"),
+        ("SELECT WHERE &location IN POLYGON((0 0, 4 0, 4 4, 1e308 0, 0 0))", "too far away"),
+        ("SELECT WHERE &location IN DISC(0 0, 1e300 m)", "too far away"),
+    ],
+)
+def test_what_could_not_be_written_back_or_measured_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(LanguageError, match=reason):
+        parse(text)

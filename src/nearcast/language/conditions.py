@@ -51,12 +51,11 @@ class Conditions(Literals):
         if isinstance(target, (Interval, Values)):
             return self.related(subject, c.Relation.ENCLOSED, target)
         if isinstance(target, c.Within):
-            return replace(target, left=subject)
+            return replace(target, left=_located(subject))
         if isinstance(target, c.Ref) and not _is_location(target):
             return self.related(subject, c.Relation.ENCLOSED, target)
-        if isinstance(target, NearestHere):
-            return cast(c.Condition, target)
-        return c.Inside(_located(subject), target)
+        subject = _located(subject)
+        return cast(c.Condition, target) if isinstance(target, NearestHere) else c.Inside(subject, target)
 
     def within(self, left: Any, reach: Any, right: Any) -> c.Condition:
         target = self.build(right)

@@ -135,6 +135,12 @@ class Literals:
     def string(self, token: Token) -> str:
         return _unescaped(token[1:-1])
 
+    def quoted_name(self, string: Any) -> str:
+        name: str = self.build(string)
+        if not name:
+            raise Refused("a name cannot be empty")
+        return name
+
     def count(self, token: Token) -> int:
         number = _number(token)
         if not isinstance(number, int) or number > 2**31:

@@ -25,10 +25,16 @@ __all__ = ["Box", "Disc", "Geometry", "Point", "Polygon", "Ring", "Shape", "poly
 Ring = tuple[tuple[float, float], ...]
 
 
+FARTHEST = 1e60
+"""No coordinate or radius is beyond this, so that products of four of them stay finite."""
+
+
 def _require_finite(*numbers: float) -> None:
     for number in numbers:
         if not is_finite(number):
             raise GeometryError(f"{number!r:.20} is not a coordinate; it must be a finite number")
+        if abs(number) > FARTHEST:
+            raise GeometryError(f"{number!r:.20} is too far away for a coordinate or a radius")
 
 
 @dataclass(frozen=True, slots=True)
