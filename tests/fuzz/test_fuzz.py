@@ -1,0 +1,86 @@
+"""Whatever comes in, there is a result or an error of ours: mutated statements, and mutated lines of a log.
+
+Everything is drawn from seeds, so that a failure shows its input and comes again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nearcast.errors import NearcastError
+from nearcast.language.format import statement_text
+from nearcast.language.oplog import decode_op, encode_notification, encode_op
+from nearcast.language.parse import parse
+from nearcast.match.reference import Reference
+from nearcast.model import op as ops
+from tests.fuzz.mutator import Mutator
+
+# Random polygons are repaired all the time, and say so.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::nearcast.errors.GeometryWarning")]
+
+SEEDS = range(10)
+CASES = 10_000
+
+HERE = Path(__file__).parent
+STATEMENTS = [
+    text
+    for text in (HERE.parent / "language" / "fixtures" / "identity.lacl").read_text(encoding="utf-8").splitlines()
+    if text and not text.startswith("--")
+]
+LINES = (HERE / "lines.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_mutated_statement_parses_or_gives_our_error(seed: int) -> None:
+    mutator = Mutator(seed, STATEMENTS)
+    for _ in range(CASES):
+        text = mutator.text()
+        try:
+            statement = parse(text)
+        except NearcastError:
+            continue
+        except Exception as error:
+            raise AssertionError(f"{text!r} gives {error!r}") from error
+        written = statement_text(statement)
+        assert parse(written) == statement, f"{text!r} is written as {written!r}"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_mutated_line_is_applied_or_gives_our_error(seed: int) -> None:
+    mutator = Mutator(seed, LINES)
+    system = System()
+    for _ in range(CASES):
+        line = mutator.line()
+        try:
+            op = decode_op(line)
+        except NearcastError:
+            continue
+        except Exception as error:
+            raise AssertionError(f"{line!r} gives {error!r}") from error
+        assert decode_op(encode_op(op)) == op, f"{line!r} is written as {encode_op(op)!r}"
+        system.take(op)
+
+
+class System:
+    """A reference that begins again before it has too much to do."""
+
+    def __init__(self) -> None:
+        self.reference = Reference()
+        self.log: list[ops.Op] = []
+
+    def take(self, op: ops.Op) -> None:
+        # A leap of centuries is fine, but a schedule that turns every day of them takes its time.
+        if len(self.log) >= 40 or (self.log and op.time - self.log[-1].time > 10 * 86400 * 1_000_000):
+            self.reference, self.log = Reference(), []
+        self.log.append(op)
+        try:
+            for notification in self.reference.apply(op):
+                json.loads(encode_notification(notification))
+        except NearcastError:
+            self.log.pop()
+        except Exception as error:
+            lines = "\n".join(encode_op(op).decode() for op in self.log)
+            raise AssertionError(f"the last of these gives {error!r}:\n{lines}") from error
