@@ -66,3 +66,8 @@ def test_a_layer_that_geojson_cannot_say_reads_back(text: str) -> None:
 def test_what_could_not_be_written_back_or_measured_is_refused(text: str, reason: str) -> None:
     with pytest.raises(LanguageError, match=reason):
         parse(text)
+
+
+def test_a_reading_has_no_past() -> None:
+    with pytest.raises(LanguageError, match="@ has no meaning in the past"):
+        parse("SELECT ON NOW - ENTERED(#location IN ANY LAYER z[least < @]) > 5 s")

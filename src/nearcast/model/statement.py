@@ -7,7 +7,20 @@ from enum import StrEnum
 from typing import Literal
 
 from nearcast.errors import ModelError
-from nearcast.model.condition import ALWAYS, Condition, Crosses, Duration, InLayer, Inside, Instant, Ref, walk
+from nearcast.model.condition import (
+    ALWAYS,
+    Condition,
+    Crosses,
+    Duration,
+    Entered,
+    InLayer,
+    Inside,
+    Instant,
+    Left,
+    MeanStay,
+    Ref,
+    walk,
+)
 from nearcast.model.condition import And as _And
 from nearcast.model.layer import Layer
 from nearcast.model.place import Place
@@ -131,6 +144,9 @@ class Subscription:
     def __post_init__(self) -> None:
         _speaks_of("&#", self.filter, "WHERE")
         _speaks_of("#", self.life, "WHILE")
+        for node in walk(self.on):
+            if isinstance(node, (Entered, Left, MeanStay)):
+                _speaks_of("&#", node.relation, "the past")  # a reading has none
         if isinstance(self.source, FromRelation) and (self.filter != ALWAYS or self.chooses or self.on is not None):
             raise ModelError(
                 "a relation has its conditions where it is defined; watching it takes WHILE and options only"
