@@ -179,11 +179,12 @@ def spanning(cast: Cast = WILD, sides: str = "&#") -> SearchStrategy[c.Condition
 def _times(cast: Cast, sides: str) -> Strategy:
     lasting: Strategy = st.one_of(cast.durations.map(c.Duration), _refs(cast, sides))
     known: Strategy = st.one_of(st.just(c.Now()), cast.instants.map(c.Instant))
+    speakers = "".join(_speakers(sides))
     if not cast.memory:
         return st.one_of(cast.schedules, _compared_times(known, lasting))
-    spatial = _places(cast, sides)
+    spatial = _places(cast, speakers)
     past: Strategy = st.one_of(st.just(c.Now()), spatial.map(c.Entered), spatial.map(c.Left))
-    quantified = st.builds(c.Inside, _anyones(cast, sides), geometries(cast))
+    quantified = st.builds(c.Inside, _anyones(cast, speakers), geometries(cast))
     stay = st.builds(c.MeanStay, st.integers(1, 3), quantified)
     return st.one_of(
         cast.schedules,
