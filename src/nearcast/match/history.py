@@ -45,14 +45,14 @@ class Relations:
 
     histories: dict[tuple[c.Spatial, Key], dict[Key, History]] = field(default_factory=dict)
     """By the relation and the other party, if it names one, then by what ANY stands for."""
-    dues: list[tuple[int, frozenset[str]]] = field(default_factory=list)
-    """When a relation may turn by itself, and whose clocks must get there."""
+    dues: list[tuple[int, Key | None]] = field(default_factory=list)
+    """When a relation may turn by itself, and whose clocks must get there; none is anyone's."""
 
 
 class Past:
     """The histories of all relations that some statement asks about. A holder is a statement."""
 
-    def __init__(self, world: World, clock: Callable[[str], Moment]) -> None:
+    def __init__(self, world: World, clock: Callable[[Key | None], Moment]) -> None:
         self.world = world
         self.clock = clock
         self.relations: dict[Holder, Relations] = {}
@@ -74,7 +74,7 @@ class Past:
     def dues(self, client: str | None) -> Iterator[int]:
         """When something may turn by itself that a client, or everyone, can bring about by letting time pass."""
         for known in self.relations.values():
-            yield from (due for due, clients in known.dues if client is None or client in clients)
+            yield from (due for due, clients in known.dues if None in (client, clients) or client in (clients or ()))
 
     def observe(self, subscriptions: Mapping[tuple[str, str], Subscribed], passing: str | None) -> None:
         """Bring every history up to now."""
@@ -117,7 +117,13 @@ class Past:
             party = others.get((key[0], key[1]), _GONE) if key else _NOBODY
             theirs: list[Side | None] = [*self.world.sides(key[0], key[1], party.regions)] if key else [None]
             questions = [
-                Question(self.world, {side: ours} if their is None else {side: ours, other: their}, 0, passing=passing)
+                Question(
+                    self.world,
+                    {side: ours} if their is None else {side: ours, other: their},
+                    0,
+                    passing=passing,
+                    asker=side,
+                )
                 for ours, their in product(self.world.sides(owner, id_, regions), theirs)
             ]
             involved = (*((owner,) if mentions(relation, side) else ()), *key[:1])
@@ -132,12 +138,15 @@ class Past:
         involved: Key,
         ends: Moment,
     ) -> None:
-        """Note the relation for each thing that it may hold with, at the latest time of the clients involved."""
+        """Note the relation for each thing that it may hold with.
+
+        It happens at the latest time of the clients involved; one over ANY involves everyone.
+        """
         known = relations.histories.setdefault((relation, party), {})
         items = dict(questions[0].items(relation)) if quantified(relation) else {(): []}
+        clients = involved if not c.asks_for_any(relation) else None
         for item in known.keys() | items.keys():
-            clients = (*involved, *item[:1]) if len(item) == 2 else involved
-            when = int(max(self.clock(client) for client in clients))
+            when = int(self.clock(clients))
             holds = False
             for question in questions:
                 asked = replace(question, now=when, turns=[])
@@ -145,7 +154,7 @@ class Past:
                 if when < ends and item in items and asked.exists(item, relation):
                     answer = asked.of_item(relation, item, items[item]) if item else asked.ask(relation)
                     holds |= answer is True
-                relations.dues += [(turn, frozenset(clients)) for turn in asked.turns]
+                relations.dues += [(turn, clients) for turn in asked.turns]
             known.setdefault(item, History()).observe(holds, when)
 
 

@@ -22,7 +22,7 @@ from nearcast.model.fix import Located
 from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import LIMIT, MICROS, NEVER, Moment
 from nearcast.model.place import PlaceName, is_under
-from nearcast.model.shape import Geometry, Point
+from nearcast.model.shape import Geometry, Point, Shape
 from nearcast.model.statement import Options
 
 __all__ = ["Measure", "Question", "Recall", "Rigour", "quantified"]
@@ -76,6 +76,8 @@ class Question:
     """The client whose last step is looked at by ``CROSSES``."""
     fresh: int | None = None
     recall: Recall | None = None
+    asker: c.Side | None = None
+    """The side with whose eyes ANY looks; what a publisher's filter hides from it is not there."""
     exact: bool = False
     """Measure even where the answer needs no number."""
     turns: list[int] = field(default_factory=list)
@@ -251,7 +253,7 @@ class Question:
         if not isinstance(a, Geometry) or not isinstance(b, Geometry):
             return None
         if node.relation is c.Relation.CONTAINS:
-            return self.world.within_heights(b, a) and self.world.ground.contains(a.shape, b.shape)
+            return _all([self.world.within_heights(b, a), self.world.ground.contains(a.shape, b.shape)])
         return regions.geometry_overlaps(a, b, self.world.metric)
 
     # ---- places ----------------------------------------------------------------------------------
@@ -280,13 +282,27 @@ class Question:
         return [((), [])]
 
     def exists(self, key: tuple[str, ...], node: c.Spatial) -> bool:
-        """Whether one of ANY is still there, and is not the client itself: nobody is near to themselves."""
+        """Whether one of ANY is still there for the asker, and not the client itself: nobody is near to themselves."""
         if len(key) != 2:
             return True
         ends = self.world.ends((key[0], key[1]))
         self.may_turn(ends)
         clients = [self.sides[end.side].client for end in (node.left, node.right) if isinstance(end, c.Ref)]
-        return self.now < ends and key[0] not in clients
+        return self.now < ends and key[0] not in clients and self._may_see((key[0], key[1]))
+
+    def _may_see(self, key: tuple[str, str]) -> bool:
+        """Whether the publisher's filter lets the asker know of it. One that asks about others in turn lets nobody."""
+        publication = self.world.publications[key].publication
+        if self.asker is None or publication.filter == c.ALWAYS or self.sides[self.asker].client == key[0]:
+            return True
+        if any(isinstance(node, (c.AnyOf, c.Entered, c.Left, c.MeanStay)) for node in c.walk(publication.filter)):
+            return False
+        answers = []
+        for side in self.world.sides(*key, publication.regions):
+            asked = Question(self.world, {"&": side, "#": self.sides[self.asker]}, self.now)
+            answers.append(asked.ask(publication.filter))
+            self.turns += asked.turns
+        return True in answers
 
     def of_item(self, node: c.Spatial, key: tuple[str, ...], sides: list[Side]) -> bool | None:
         return _any([self._one(node, (*key, i), side) for i, side in enumerate(sides)])
@@ -339,9 +355,10 @@ class Question:
             near = [d for d in away if d is not None]
             return (reach - min(near) if near and reach is not None else None), accuracy
         depths = [self._depth_in(subject, target) for target in targets]
-        known = [d for d in depths if d is not None]
-        outside = -math.inf if isinstance(node.right, PlaceName) else None
-        return max(known, default=outside), accuracy
+        if not targets:
+            return (-math.inf if isinstance(node.right, PlaceName) else None), accuracy
+        best = max((depth for depth in depths if depth is not None), default=None)
+        return (None if None in depths and (best is None or best < 0) else best), accuracy
 
     def _distance(self, a: Located, b: Located) -> float | None:
         if a.geometry is None or b.geometry is None:
@@ -351,16 +368,24 @@ class Question:
     def _depth_in(self, a: Located, b: Located) -> float | None:
         if a.path is not None and b.path is not None:
             return math.inf if is_under(a.path, b.path) else -math.inf
-        if a.geometry is None or b.geometry is None:
+        if a.geometry is None:
             return None
-        if not self.world.within_heights(a.geometry, b.geometry):
-            return -math.inf
-        inner, outer, ground = a.geometry.shape, b.geometry.shape, self.world.ground
-        if isinstance(inner, Point) and (self.exact or self.rigour != _PLAIN):
+        if b.geometry is None:
+            return None if b.path is None else -math.inf  # a place without an outline has nobody in it by coordinates
+        level = self.world.within_heights(a.geometry, b.geometry)
+        depth = self._shape_depth(a.geometry.shape, b.geometry.shape)
+        if level is None:
+            return None if depth >= 0 else depth
+        return depth if level else -math.inf
+
+    def _shape_depth(self, inner: Shape, outer: Shape) -> float:
+        """Metres inside; where only the side of the boundary matters, any number on that side."""
+        ground, measured = self.world.ground, self.exact or self.rigour != _PLAIN
+        if isinstance(inner, Point) and measured:
             return ground.depth(outer, inner)
         if ground.contains(outer, inner):
             return 0.0
-        return -max(ground.distance(outer, inner), _LEAST) if self.rigour != _PLAIN else -_LEAST
+        return -max(ground.distance(outer, inner), _LEAST) if measured else -_LEAST
 
     def _latched(self, node: c.Spatial, item: tuple[Any, ...], depth: float, accuracy: float) -> bool:
         if self.rigour == _PLAIN:

@@ -22,7 +22,7 @@ from nearcast.model import op as ops
 from nearcast.model.fix import Fix
 from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.notification import Kind, Notification, Reason, by_entity, by_fix, by_timer
-from nearcast.model.statement import FromLayer, Publication, Subscription
+from nearcast.model.statement import FromRelation, Publication, Subscription
 
 __all__ = ["Reference"]
 
@@ -66,16 +66,21 @@ class Reference:
         """An op of nobody's is everyone's: all clocks go forward with it."""
         yield from self._release(op.time)
         now = int(max(op.time, self._everyone))
+        if isinstance(op, (ops.DefineRelation, ops.RemoveRelation)) and self._ends_what_sees_all(op):
+            now = int(max(now, self._latest))
         yield from self._advance(None, now)
         if not isinstance(op, ops.Tick):
             entity = self.world.define(op)
             cause = by_entity(entity, *self._version(entity, now))
             yield from self._step(Change(cause, Reason.DEFINED))
-        self._bury()
+        yield from self._bury()
 
     def _client(self, op: ops.ClientOp) -> Iterator[Notification]:
         now = self._effective(op.time, op.client)
+        if self._ends_what_sees_all(op):
+            now = int(max(now, self._latest))
         yield from self._advance(op.client, now)
+        now = self._effective(now, op.client)
         self._wake(op.client, now)
         match op:
             case ops.Publish(publication=publication):
@@ -137,8 +142,11 @@ class Reference:
             client.lateness = op.lateness
 
     def _forget(self, client: str) -> None:
-        """What it published is gone, and so are its subscriptions. Only the time of its last fix is kept."""
-        self.world.clients.pop(client, None)
+        """What it published is gone, and so are its subscriptions. Only its clock and its last fix's time are kept."""
+        held = self.world.clients.pop(client, Client()).held
+        self.counts["forgotten"] += len(held)
+        if self._owns_what_sees_all(client):
+            self._set_clock(client, int(self._latest))
         for owner, id_ in [key for key in self.world.publications if key[0] == client]:
             del self.world.publications[owner, id_]
             self._past.drop(("publication", owner, id_))
@@ -220,17 +228,45 @@ class Reference:
 
     # ---- time ------------------------------------------------------------------------------------
 
-    def _clock(self, client: str) -> Moment:
-        return max(self._everyone, self._clocks.get(client, NEVER))
+    def _clock(self, clients: tuple[str, ...] | None) -> Moment:
+        """The latest time that some clients have reached, or anyone."""
+        if clients is None:
+            return self._latest
+        return max([self._everyone, *(self._clocks.get(client, NEVER) for client in clients)])
 
     def time_of(self, s: Subscribed, key: Key) -> int:
-        """The present of a pair: the later of its clients' clocks; of a choice, the latest of all."""
-        if s.chooses:
-            return int(self._latest)
-        return int(max(self._clock(client) for client in (s.owner, key[1], key[3])))
+        """The present of a pair: the later of its clients' clocks; if it looks at everyone, the latest of all."""
+        return int(self._clock(None if self._sees_all(s, key) else (s.owner, key[1], key[3])))
 
     def _effective(self, time: int, client: str) -> int:
-        return int(max(time, self._clock(client)))
+        return int(max(time, self._clock((client,))))
+
+    def _ends_what_sees_all(self, op: ops.Op) -> bool:
+        """Whether the op ends or replaces what had everyone's time. It takes effect then: no pair's time runs back."""
+        match op:
+            case ops.Publish(publication=p):
+                known: Published | Subscribed | None = self.world.publications.get((p.owner, p.id))
+            case ops.Subscribe(subscription=s):
+                known = self.subscriptions.get((s.owner, s.id))
+            case ops.Retract(client=client, id=id_):
+                known = self.world.publications.get((client, id_))
+            case ops.Unsubscribe(client=client, id=id_):
+                known = self.subscriptions.get((client, id_))
+            case ops.Forget(client=client):
+                return self._owns_what_sees_all(client)
+            case ops.DefineRelation(relation=relation):
+                return any(
+                    c.asks_for_any(r.filter, r.permit) for r in self.world.relations.values() if r.name == relation.name
+                )
+            case ops.RemoveRelation(name=name):
+                return any(c.asks_for_any(r.filter, r.permit) for r in self.world.relations.values() if r.name == name)
+            case _:
+                return False
+        return known is not None and known.sees_all
+
+    def _owns_what_sees_all(self, client: str) -> bool:
+        published = (p.sees_all for key, p in self.world.publications.items() if key[0] == client)
+        return any(published) or any(s.sees_all for key, s in self.subscriptions.items() if key[0] == client)
 
     def _set_clock(self, client: str | None, now: int) -> None:
         if client is None:
@@ -254,7 +290,8 @@ class Reference:
             pair.due
             for s in self.subscriptions.values()
             for key, pair in s.pairs.items()
-            if pair.due is not None and (client is None or s.chooses or client in (s.owner, key[1], key[3]))
+            if pair.due is not None
+            and (client is None or client in (s.owner, key[1], key[3]) or self._sees_all(s, key))
         )
         return min((due for due in (*pairs, *self._past.dues(client)) if due <= now), default=None)
 
@@ -264,15 +301,19 @@ class Reference:
         client.seen = now
         return client
 
-    def _bury(self) -> None:
+    def _bury(self) -> Iterator[Notification]:
         """Drop what everyone's time has passed; those concerned were told when it came due."""
         for name in [n for n, client in self.world.clients.items() if client.ends <= self._everyone]:
             self._forget(name)
-        for key in [k for k, p in self.world.publications.items() if p.expires <= self._everyone]:
+        past = [(k, p.sees_all) for k, p in self.world.publications.items() if p.expires <= self._everyone]
+        for key, sees_all in past:
             del self.world.publications[key]
             self._past.drop(("publication", *key))
-        for key in [k for k, s in self.subscriptions.items() if s.expires <= self._everyone]:
+            yield from self._advance(key[0], int(self._latest)) if sees_all else ()
+        ended = [(k, s.sees_all) for k, s in self.subscriptions.items() if s.expires <= self._everyone]
+        for key, sees_all in ended:
             self._drop_subscription(*key)
+            yield from self._advance(key[0], int(self._latest)) if sees_all else ()
         self._versions = {entity: v for entity, v in self._versions.items() if v[0] >= self._everyone}
 
     def _version(self, entity: str, now: int) -> tuple[int, int]:
@@ -345,19 +386,25 @@ class Reference:
 
     def _is_wide(self, s: Subscribed, change: Change) -> bool:
         """Whether an op of one client may turn pairs of others, or all pairs are the client's own."""
-        own = change.client in (None, s.owner)
-        return self.thorough or own or s.chooses or _asks_for_any(s.subscription) or self._someone_asks_for_any
+        someone = any(p.sees_all for p in self.world.publications.values()) or self._relation_sees_all(s)
+        return self.thorough or change.client in (None, s.owner) or s.sees_all or someone
 
-    @property
-    def _someone_asks_for_any(self) -> bool:
-        return any(_asks_for_any(p.publication.filter) for p in self.world.publications.values())
+    def _sees_all(self, s: Subscribed, key: Key) -> bool:
+        """Whether a pair depends on what others publish."""
+        published = None if key[3] else self.world.publications.get((key[1], key[0]))
+        return s.sees_all or (published is not None and published.sees_all) or self._relation_sees_all(s)
+
+    def _relation_sees_all(self, s: Subscribed) -> bool:
+        source = s.subscription.source
+        relation = self.world.relations.get(source.name) if isinstance(source, FromRelation) else None
+        return relation is not None and c.asks_for_any(relation.filter, relation.permit)
 
     def _looks_at_steps(self, s: Subscribed) -> bool:
         """Whether CROSSES matters; a crossing never counts for dwell."""
         everyone = [p.publication.filter for p in self.world.publications.values()]
         source = s.subscription.source
-        named = self.world.relations.get(getattr(source, "name", "")) if not isinstance(source, FromLayer) else None
-        statements = (s.subscription.filter, s.subscription.life, named and named.filter, *everyone)
+        relation = self.world.relations.get(source.name) if isinstance(source, FromRelation) else None
+        statements = (s.subscription.filter, s.subscription.life, relation and relation.filter, *everyone)
         return not s.subscription.options.dwell and any(isinstance(n, c.Crosses) for n in c.walk(statements))
 
 
@@ -365,8 +412,3 @@ def _ends(expires: c.Duration | c.Instant | None, now: int) -> Moment:
     if expires is None:
         return FOREVER
     return now + expires.micros if isinstance(expires, c.Duration) else expires.micros
-
-
-def _asks_for_any(statement: Subscription | c.Condition) -> bool:
-    conditions = (statement.filter, statement.life) if isinstance(statement, Subscription) else statement
-    return any(isinstance(node, c.AnyOf) for node in c.walk(conditions))

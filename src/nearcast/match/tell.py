@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -59,7 +60,8 @@ class Teller:
             return Reason.WHILE
         if verdict.own and not verdict.allowed:
             return Reason.UNMATCHED
-        if verdict.satisfied or s.subscription.choice is not None:
+        displaced = verdict.satisfied and verdict.distance not in (None, math.inf)
+        if displaced or s.subscription.choice is not None:
             return Reason.SOURCE
         return change.reason
 
@@ -83,11 +85,14 @@ class Teller:
         if published is not None:
             versions["publication"] = list(published.version)
         asked = self.judge.questions(s, candidate, now, exact=True)
-        named = (("#", key[3] or s.owner), ("&", key[1] if self._is_carried(key) else ""))
+        where = [{"holds": found.answer, "depth": found.depth} for found in findings("WHERE", asked.own)]
+        if key[3]:  # a watcher of two clients learns how they stand to each other, not where they are
+            return {"versions": versions, "where": where}
+        named = (("#", s.owner), ("&", key[1] if self._is_carried(key) else ""))
         fixes = {side: self._fix_evidence(name) for side, name in named}
         return {
             "versions": versions,
-            "where": [{"holds": found.answer, "depth": found.depth} for found in findings("WHERE", asked.own)],
+            "where": where,
             "fixes": {side: fix for side, fix in fixes.items() if fix},
         }
 

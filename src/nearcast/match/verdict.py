@@ -66,13 +66,17 @@ class Verdict:
         return self.own and self.alive and self.allowed and self.gone is None
 
     def ask(self, asked: Asked) -> bool:
-        """Whether it holds for some choice of regions; keeps when that may turn and what now counts as inside."""
+        """Whether it holds for some choice of regions."""
         condition, questions = asked
         answers = [question.ask(condition) is True for question in questions]
         for question in questions:
-            self.turns += question.turns
-            self.latched |= question.latched
+            self.keep(question)
         return True in answers
+
+    def keep(self, question: Question) -> None:
+        """Remember when the answer may turn, and what now counts as inside."""
+        self.turns += question.turns
+        self.latched |= question.latched
 
 
 class Judge:
@@ -127,9 +131,12 @@ class Judge:
     ) -> Verdict:
         verdict = Verdict()
         asked = self.questions(s, candidate, now, passing=passing, exact=exact)
-        for question in asked.own[1] if s.chooses else ():
-            verdict.distance = self._nearer(s, verdict.distance, question)
-        verdict.own = verdict.ask(asked.own) and self._selected(s, candidate)
+        answers = [question.ask(asked.own[0]) is True for question in asked.own[1]]
+        verdict.own = True in answers and self._selected(s, candidate)
+        for answer, question in zip(answers, asked.own[1], strict=True):
+            if answer and s.chooses:
+                verdict.distance = self._nearer(s, verdict.distance, question)
+            verdict.keep(question)
         verdict.alive = verdict.ask(asked.life)
         verdict.allowed = verdict.ask(asked.theirs)
         for ends, expires in self._lifetimes(candidate):
@@ -148,7 +155,8 @@ class Judge:
         recall = self.past.recall(("subscription", s.owner, s.subscription.id), "&")
         reading = self.world.reading(values)
         asked = [
-            Question(self.world, {"&": a, "#": b, "@": reading}, now, recall=recall) for a, b in product(there, here)
+            Question(self.world, {"&": a, "#": b, "@": reading}, now, recall=recall, asker="#")
+            for a, b in product(there, here)
         ]
         return any(question.ask(s.subscription.on) for question in asked)
 
@@ -177,11 +185,12 @@ class Judge:
                 passing,
                 subscription.options.fresh,
                 self.past.recall(holder, "&"),
+                None if relation else "#",
                 exact,
             )
 
         def theirs(sides: dict[str, Side]) -> Question:
-            return Question(self.world, sides, now, passing=passing, recall=self.past.recall(publisher, "#"))
+            return Question(self.world, sides, now, passing=passing, recall=self.past.recall(publisher, "#"), asker="&")
 
         both = list(product(enumerate(there), enumerate(here)))
         return Questions(

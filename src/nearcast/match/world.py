@@ -10,6 +10,7 @@ from itertools import product
 from nearcast.errors import OpError
 from nearcast.match.chain import Pair
 from nearcast.model import op as ops
+from nearcast.model.condition import asks_for_any
 from nearcast.model.constraint import Scalar, contains
 from nearcast.model.fix import Fix, Located
 from nearcast.model.layer import Layer, LayerRegion
@@ -51,6 +52,11 @@ class Published:
     publication: Publication
     version: tuple[int, int]
     expires: Moment = FOREVER
+    sees_all: bool = field(init=False)
+    """Its filter looks at what others publish."""
+
+    def __post_init__(self) -> None:
+        self.sees_all = asks_for_any(self.publication.filter)
 
 
 @dataclass(slots=True)
@@ -61,6 +67,12 @@ class Subscribed:
     version: tuple[int, int]
     expires: Moment = FOREVER
     pairs: dict[Key, Pair] = field(default_factory=dict)
+    sees_all: bool = field(init=False)
+    """It chooses among all, or looks at what others publish; so its time is everyone's latest."""
+
+    def __post_init__(self) -> None:
+        s = self.subscription
+        self.sees_all = s.chooses or asks_for_any(s.filter, s.life, s.on)
 
     @property
     def owner(self) -> str:
@@ -178,12 +190,12 @@ class World:
         return min(sizes)[1] if sizes else None
 
     @staticmethod
-    def within_heights(inner: Geometry, outer: Geometry) -> bool:
-        """Whether the altitude and the floor fit; a missing value fails a range."""
-        for have, want in ((inner.altitude, outer.altitude), (inner.floor, outer.floor)):
-            if want is not None and (have is None or not contains(want, have)):
-                return False
-        return True
+    def within_heights(inner: Geometry, outer: Geometry) -> bool | None:
+        """Whether the altitude and the floor fit; unknown if one is asked for and missing."""
+        asked = [(h, w) for h, w in ((inner.altitude, outer.altitude), (inner.floor, outer.floor)) if w is not None]
+        if any(have is not None and not contains(want, have) for have, want in asked):
+            return False
+        return None if any(have is None for have, _ in asked) else True
 
     def ends(self, key: tuple[str, str]) -> Moment:
         """When a publication ceases to be, by its own expiry or its owner's lease."""

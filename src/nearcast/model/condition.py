@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, Literal
 
 from nearcast.model.constraint import Interval, Scalar, Values
@@ -50,6 +51,7 @@ __all__ = [
     "Sum",
     "Target",
     "Within",
+    "asks_for_any",
     "walk",
 ]  # fmt: skip
 
@@ -239,11 +241,24 @@ ALWAYS = Always()
 
 
 def walk(node: Any) -> Iterator[Any]:
-    """The node and everything inside it, in the order it is written."""
+    """The node and everything inside it, in the order it is written. Values and shapes are not looked into."""
     yield node
-    if is_dataclass(node) and not isinstance(node, (Geometry, Interval, Values)):
-        for field in fields(node):
-            yield from walk(getattr(node, field.name))
-    elif isinstance(node, tuple):
+    if isinstance(node, tuple):
         for item in node:
             yield from walk(item)
+    else:
+        kind: type = type(node)
+        for name in _parts(kind):
+            yield from walk(getattr(node, name))
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    return (
+        tuple(f.name for f in fields(kind)) if is_dataclass(kind) and kind not in (Geometry, Interval, Values) else ()
+    )
+
+
+def asks_for_any(*conditions: Condition | None) -> bool:
+    """Whether a condition looks at what other clients publish."""
+    return any(isinstance(node, AnyOf) for node in walk(conditions))

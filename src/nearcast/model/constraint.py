@@ -151,7 +151,7 @@ def gap(a: Constraint, b: Constraint) -> float:
 def compare(a: Constraint, op: str, b: Constraint) -> bool | None:
     """Whether every value of ``a`` stands so to every value of ``b``; unknown if they have no common order."""
     if op == "=":
-        return contains(a, b) and contains(b, a) and (isinstance(a, Interval) or len(a.items) == 1)
+        return contains(a, b) and contains(b, a) and _is_single(a)
     if op == "!=":
         return not overlaps(a, b)
     if op.startswith(">"):
@@ -164,6 +164,12 @@ def compare(a: Constraint, op: str, b: Constraint) -> bool | None:
     if first.high == second.low:
         return op == "<=" or not (first.high_closed and second.low_closed)
     return _less(first.high, second.low)
+
+
+def _is_single(constraint: Constraint) -> bool:
+    if isinstance(constraint, Values):
+        return len(constraint.items) == 1
+    return constraint.low is not None and constraint.low == constraint.high
 
 
 def _hull(constraint: Constraint) -> Interval | None:
