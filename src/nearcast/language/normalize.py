@@ -84,7 +84,8 @@ def simplify_conditions(s: Subscription) -> Subscription:
 
 def order_regions(s: Subscription) -> Subscription:
     """Locations first, as they are written back."""
-    return replace(s, regions=ordered(s.regions))
+    regions = ordered(s.regions)
+    return s if regions == s.regions else replace(s, regions=regions)
 
 
 RULES: tuple[Callable[[Subscription], Subscription], ...] = (
