@@ -8,7 +8,8 @@ from nearcast.errors import LanguageError
 from nearcast.language.format import statement_text
 from nearcast.language.oplog import decode_op, encode_op, statement_to_op
 from nearcast.language.parse import parse
-from nearcast.model.moment import parse_time, time_text
+from nearcast.model.moment import MICROS, parse_time, time_text
+from tests.match.harness import System
 
 
 @pytest.mark.parametrize(
@@ -71,3 +72,13 @@ def test_what_could_not_be_written_back_or_measured_is_refused(text: str, reason
 def test_a_reading_has_no_past() -> None:
     with pytest.raises(LanguageError, match="@ has no meaning in the past"):
         parse("SELECT ON NOW - ENTERED(#location IN ANY LAYER z[least < @]) > 5 s")
+
+
+def test_a_schedule_in_brackets_turns_at_its_time() -> None:
+    system = System()
+    eight = parse_time("2026-03-02T08:00:00Z") // MICROS
+    system.layer("z", eight - 2, a=(0, 0, 9, 9))
+    system.move("van", 5, 5, eight - 2)
+    system.publish("van", "self", t=eight - 2)
+    system.subscribe("ann", "near", "SELECT WHERE &location IN ANY LAYER z[DURING DAILY 08:00-09:00]", eight - 2)
+    assert system.tick(eight + 10) == [("enter", "near", "van/self", "time", eight)]

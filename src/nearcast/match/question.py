@@ -310,7 +310,7 @@ class Question:
     def _one(self, node: c.Spatial, item: tuple[Any, ...], side: Side | None) -> bool | None:
         where = next((end.where for end in (node.left, node.right) if isinstance(end, (c.AnyOf, c.InLayer))), c.ALWAYS)
         about = side or (self.world.region_side(self.region) if self.region else None)
-        admitted = True if where == c.ALWAYS else self._about(about).ask(where)
+        admitted = True if where == c.ALWAYS else self._admits(where, about)
         subject = self._subject(node.left, side)
         targets = self._targets(node.right, side)
         depth, accuracy = self._depth(node, subject, targets)
@@ -321,9 +321,13 @@ class Question:
         self.measures.append(Measure(node, holds, depth))
         return holds
 
-    def _about(self, item: Side | None) -> Question:
+    def _admits(self, where: c.Condition, item: Side | None) -> bool | None:
+        """Whether an item satisfies the conditions in brackets, which may turn by themselves too."""
         sides = self.sides if item is None else {**self.sides, "": item}
-        return Question(self.world, sides, self.now, fresh=self.fresh)
+        asked = Question(self.world, sides, self.now, fresh=self.fresh)
+        answer = asked.ask(where)
+        self.turns += asked.turns
+        return answer
 
     def _subject(self, subject: c.Subject, item: Side | None) -> Located | None:
         side = item if isinstance(subject, c.AnyOf) else self.sides[subject.side]
