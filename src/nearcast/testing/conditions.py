@@ -14,7 +14,7 @@ from nearcast.model.shape import Geometry
 from nearcast.testing.cast import WILD, Cast
 from nearcast.testing.compose import brief, maybe, weighted
 
-__all__ = ["conditions", "constraints", "geometries", "intervals", "place_names", "spanning"]
+__all__ = ["conditions", "constraints", "geometries", "intervals", "likely", "place_names", "spanning"]
 
 Strategy = SearchStrategy[Any]
 
@@ -34,6 +34,29 @@ def conditions(cast: Cast = WILD, sides: str = "&#") -> SearchStrategy[c.Conditi
 def _nested(items: Strategy) -> Strategy:
     several = st.lists(items, min_size=2, max_size=3).map(tuple)
     return weighted((4, items), (1, several.map(c.And)), (1, several.map(c.Or)), (1, items.map(c.Not)))
+
+
+@brief
+def likely(cast: Cast, sides: str = "&#") -> SearchStrategy[c.Condition]:
+    """Conditions that often hold, and often turn: nearness, zones, schedules, how long ago something was."""
+    here = st.sampled_from(_speakers(sides)).map(lambda side: c.Ref(side, "location"))
+    near = _paired(cast, sides)
+    zones: list[Strategy] = [st.builds(c.Inside, here, st.one_of(geometries(cast), place_names(cast)))]
+    if cast.any:
+        brackets = maybe(st.one_of(_bracketed(cast, sides), cast.schedules), 2, c.ALWAYS)
+        layers = st.builds(c.InLayer, cast.layers, brackets, st.just(True))
+        zones.append(st.builds(c.Inside, here, layers))
+        zones.append(st.builds(c.Within, here, cast.distances, st.builds(c.AnyOf, cast.spaces, brackets)))
+    clock: list[Strategy] = [cast.schedules, st.builds(c.Compare, st.just(c.Now()), _OPS, cast.instants.map(c.Instant))]
+    if cast.memory:
+        past: Strategy = st.one_of(near, *zones).flatmap(
+            lambda spatial: st.sampled_from([c.Entered(spatial), c.Left(spatial)])
+        )
+        since = past.map(lambda moment: c.Sum(((1, c.Now()), (-1, moment))))
+        clock.append(st.builds(c.Compare, since, _OPS, cast.durations.map(c.Duration)))
+    one = weighted((3, near), (3, st.one_of(*zones)), (2, st.one_of(*clock)), (1, conditions(cast, sides)))
+    two = st.tuples(one, one)
+    return weighted((4, one), (2, two.map(c.And)), (1, two.map(c.Or)), (1, one.map(c.Not)))
 
 
 # ---- facts -------------------------------------------------------------------------------------------
@@ -133,14 +156,18 @@ def _places(cast: Cast, sides: str) -> SearchStrategy[Any]:
         *([_any_layers(cast, sides), _anyones(cast, sides)] if cast.any else []),
     )
     reach = weighted((3, cast.distances), (1, _refs(cast, "".join(_speakers(sides)))))
-    apart = st.permutations([c.Ref(side, "location") for side in _speakers(sides)])
-    paired = st.builds(lambda refs, far: c.Within(refs[0], far, refs[-1]), apart, cast.distances)
     return weighted(
-        (3, paired),
+        (3, _paired(cast, sides)),
         (2, st.builds(c.Inside, subjects, targets)),
         (2, st.builds(c.Within, subjects, reach, targets)),
         (1, st.builds(c.Crosses, subjects, targets)),
     )
+
+
+def _paired(cast: Cast, sides: str) -> SearchStrategy[c.Within]:
+    """The two sides within a distance; of one side alone, itself."""
+    apart = st.permutations([c.Ref(side, "location") for side in _speakers(sides)])
+    return st.builds(lambda refs, far: c.Within(refs[0], far, refs[-1]), apart, cast.distances)
 
 
 def _any_layers(cast: Cast, sides: str) -> SearchStrategy[c.InLayer]:

@@ -18,7 +18,7 @@ from nearcast.model.fix import Position
 from nearcast.model.layer import Layer, LayerRegion
 from nearcast.model.metric import EARTH, PLANE
 from nearcast.model.notification import Notification
-from nearcast.model.place import Place, PlaceName
+from nearcast.model.place import Place
 from nearcast.model.region import Region, region
 from nearcast.model.shape import Geometry
 from nearcast.model.space import LOCATION, REAL, TEXT, Base, Dimension, Metric, SubjectSpace, Type
@@ -33,13 +33,12 @@ from nearcast.model.statement import (
 )  # fmt: skip
 from nearcast.testing.cast import SECOND, STARTS, Cast, small_cast
 from nearcast.testing.compose import brief, maybe, weighted
-from nearcast.testing.conditions import conditions
+from nearcast.testing.conditions import likely
 from nearcast.testing.scenes import RADII, Scene, scenes
 from nearcast.testing.statements import (
     choosers,
     expiries,
     layers,
-    lives,
     options,
     places,
     publications,
@@ -57,6 +56,7 @@ Log = tuple[ops.Op, ...]
 GAS = SubjectSpace("gas", (Dimension("price", REAL), Dimension("kind", TEXT)))
 SHOP = SubjectSpace("shop", (Dimension("kind", TEXT), Dimension("open", Type(Base.BOOLEAN))))
 _HERE, _THERE = c.Ref("#", "location"), c.Ref("&", "location")
+_ENTERED: Strategy = st.sampled_from([c.Inside, c.Inside, c.Crosses])
 
 
 def applied(reference: Reference, log: Iterable[ops.Op]) -> Iterable[tuple[ops.Op, list[Notification]]]:
@@ -201,35 +201,28 @@ def _plain_publish(cast: Cast) -> SearchStrategy[ops.Op]:
     fixed = cast.points.map(lambda point: Region("location", location=Geometry(point)))
     priced = cast.numbers.map(lambda price: region("gas", {"price": price, "kind": "x"}))
     held = st.one_of(st.just(()), st.tuples(fixed), st.tuples(priced), st.tuples(fixed, priced))
-    near = cast.distances.map(lambda far: c.Within(_THERE, far, _HERE))
-    asked = st.builds(
-        c.Compare, st.just(c.Ref("#", "price")), st.sampled_from(["<", "="]), cast.numbers.map(c.Constant)
-    )
-    filters = maybe(st.one_of(near, asked), never=c.ALWAYS)
+    filters = maybe(likely(cast), never=c.ALWAYS)
     expires = weighted((9, st.none()), (1, expiries(cast)))
 
     def made(id_: str, owner: str, *held: Any) -> ops.Op:
-        return ops.Publish(0, Publication(id_, owner, *held))
+        return ops.Publish(0, normalize(Publication(id_, owner, *held)))
 
     return st.builds(made, cast.publications, cast.clients, held, filters, st.just(""), expires)
 
 
 def _plain_subscribe(cast: Cast) -> SearchStrategy[ops.Op]:
     """Subscriptions that often have something to tell, with all that can be asked of them."""
-    close = cast.distances.map(lambda far: c.Within(_THERE, far, _HERE))
-    both, either = (st.tuples(close, conditions(cast)).map(join) for join in (c.And, c.Or))
-    near = weighted((2, close), (1, both), (1, either)).map(lambda filter_: (FromSpaces(), filter_))
-    zones = cast.layers.map(lambda layer: (FromLayer(layer), c.Inside(_HERE, _THERE)))
-    crossed = cast.layers.map(lambda layer: (FromLayer(layer), c.Crosses(_HERE, _THERE)))
-    inside = st.builds(lambda shape: (FromSpaces(), c.Inside(_THERE, Geometry(shape))), cast.shapes)
-    placed = cast.paths.map(lambda path: (FromSpaces(), c.Inside(_THERE, PlaceName(path))))
-    spanned = cast.layers.map(lambda layer: (FromSpaces(), c.Inside(_THERE, c.InLayer(layer, c.ALWAYS))))
+    near = likely(cast).map(lambda filter_: (FromSpaces(), filter_))
+    zones = st.builds(lambda layer, kind: (FromLayer(layer), kind(_HERE, _THERE)), cast.layers, _ENTERED)
+    spanned = st.builds(
+        lambda layer, kind: (FromSpaces(), kind(_THERE, c.InLayer(layer, c.ALWAYS))), cast.layers, _ENTERED
+    )
     watched = cast.relations.map(lambda name: (FromRelation(name), c.ALWAYS))
-    chosen = weighted((4, near), *((1, other) for other in (zones, crossed, inside, placed)))
     above: Strategy = cast.numbers.map(lambda least: c.Compare(c.Ref("@", "value"), ">=", c.Constant(least)))
-    asked = st.fixed_dictionaries({"chooser": choosers(cast), "on": maybe(above), "life": lives(cast)})
-    fixed: Strategy = st.tuples(st.one_of(spanned, watched), st.just({}))
-    wanted = weighted((4, st.tuples(chosen, asked)), (1, fixed))
+    life = maybe(likely(cast, "#"), never=c.ALWAYS)
+    asked = st.fixed_dictionaries({"chooser": choosers(cast), "on": maybe(above), "life": life})
+    plain = st.tuples(st.one_of(spanned, watched), st.fixed_dictionaries({"life": life}))
+    wanted = weighted((5, st.tuples(near, asked)), (2, st.tuples(zones, asked)), (2, plain))
 
     def made(id_: str, owner: str, wanted: tuple[Any, dict[str, Any]], told: Options) -> ops.Op:
         (source, filter_), asked = wanted
@@ -280,7 +273,15 @@ def _definitions(stage: _Stage) -> SearchStrategy[ops.Op]:
         st.builds(ops.DefineLayer, st.just(0), layers(cast), st.booleans(), drops),
         st.builds(ops.DefineLayer, st.just(0), nothing, st.booleans(), drops),
         relations(cast).map(lambda relation: ops.DefineRelation(0, relation)),
+        st.builds(
+            lambda relation, where: ops.DefineRelation(0, _where(relation, where)), relations(cast), likely(cast)
+        ),
     )
+
+
+def _where(relation: RelationDefinition, filter_: c.Condition) -> RelationDefinition:
+    asked: RelationDefinition = normalize(replace(relation, filter=filter_))
+    return asked
 
 
 def _removals(cast: Cast) -> SearchStrategy[ops.Op]:
