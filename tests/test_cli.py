@@ -42,7 +42,14 @@ def test_run_reports_bad_lines_and_goes_on() -> None:
 def test_run_summary_as_json_counts_stale_fixes() -> None:
     fix = '{"op": "move", "time": 5, "client": "ann", "lon": 2, "lat": 1}\n'
     done = nearcast("run", "--ops", "-", "--json", given=fix * 3)
-    assert json.loads(done.stderr) == {"notifications": 0, "refused": 0, "stale": 2, "ops": {"Move": 3}}
+    assert json.loads(done.stderr) == {
+        "notifications": 0,
+        "refused": 0,
+        "stale": 2,
+        "forgotten": 0,
+        "held": 0,
+        "ops": {"Move": 3},
+    }
 
 
 def test_run_holds_fixes_back_for_the_lateness_window() -> None:

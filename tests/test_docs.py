@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from nearcast import Reference, decode_op
 from nearcast.check import checked_statements
 from nearcast.errors import NearcastError
 
@@ -65,3 +66,12 @@ def test_links_lead_somewhere() -> None:
     for document in DOCUMENTS:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", document.read_text(encoding="utf-8")):
             assert (document.parent / link).exists(), f"{document.name} links to {link}"
+
+
+def test_every_op_that_is_shown_is_applied() -> None:
+    lines = "".join(body for body, _ in blocks("jsonl"))
+    assert lines
+    system = Reference()
+    for line in lines.splitlines():
+        system.apply(decode_op(line))
+    assert len(system.counts) == 13

@@ -14,9 +14,9 @@ from nearcast.match import admit
 from nearcast.match.world import World
 from nearcast.model import op as ops
 from nearcast.model.geojson import layer_from_geojson
-from nearcast.model.statement import LayerFile, Removal, Statement
+from nearcast.model.statement import LayerFile, Publication, Removal, Statement, Subscription
 
-__all__ = ["checked_statements", "read_layer"]
+__all__ = ["checked_statements", "statement_ops"]
 
 Checked = tuple[int, Statement | NearcastError, list[str]]
 
@@ -35,16 +35,32 @@ def checked_statements(text: str, folder: Path) -> Iterator[Checked]:
         yield line, checked, [str(one.message) for one in repaired]
 
 
-def read_layer(layer: LayerFile, folder: Path) -> ops.DefineLayer:
+def statement_ops(text: str, folder: Path, time: int) -> Iterator[ops.Op]:
+    """The ops that make the statements of a file so; the first that is not valid, or has no name, is an error."""
+    for line, statement, _ in checked_statements(text, folder):
+        if isinstance(statement, NearcastError):
+            raise statement if isinstance(statement, LanguageError) else ModelError(f"line {line}: {statement}")
+        if isinstance(statement, (Subscription, Publication)) and not (statement.id and statement.owner):
+            raise ModelError(f"line {line}: give it a name and an owner: SUBSCRIBE name BY client SELECT …")
+        op = (
+            read_layer(statement, folder, time)
+            if isinstance(statement, LayerFile)
+            else statement_to_op(statement, time)
+        )
+        assert op is not None
+        yield op
+
+
+def read_layer(layer: LayerFile, folder: Path, time: int = 0) -> ops.DefineLayer:
     """The op that defines a layer from its file, which is named relative to the folder of the statement."""
     path = folder / layer.path
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelError(f"layer {layer.name!r}: cannot read {layer.path}: {error.strerror}") from None
-    except ValueError as error:
-        raise ModelError(f"layer {layer.name!r}: {layer.path} is not JSON: {error}") from None
-    return ops.DefineLayer(0, layer_from_geojson(layer.name, data))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"layer {layer.name!r}: {layer.path} is not JSON that can be read: {error}") from None
+    return ops.DefineLayer(time, layer_from_geojson(layer.name, data))
 
 
 def _checked(statement: Statement, world: World, folder: Path) -> Statement | NearcastError:

@@ -15,21 +15,25 @@ from rich.progress import track
 
 from nearcast import demo as demonstration
 from nearcast.bench import BENCHES, report
-from nearcast.check import checked_statements
+from nearcast.check import checked_statements, statement_ops
 from nearcast.errors import GeometryWarning, LanguageError, NearcastError
 from nearcast.language.format import condition_text, shape_of, statement_text
 from nearcast.language.oplog import encode_notification, read_ops
 from nearcast.match.explain import Explanation, explain
 from nearcast.match.reference import Reference
-from nearcast.model.moment import parse_time, time_text
+from nearcast.model import op as ops
+from nearcast.model.moment import micros, parse_time, time_text
 from nearcast.model.notification import Notification
 from nearcast.model.statement import Statement, Subscription
 
 __all__ = ["main"]
 
 T = TypeVar("T")
+LATENESS = click.option(
+    "--lateness", type=click.FloatRange(min=0), default=0.0, help="Seconds that fixes are held back and sorted."
+)
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True)
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -41,14 +45,14 @@ def cli() -> None:
 def main() -> None:
     try:
         cli(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         click.echo(f"error: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
     except click.Abort:
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has gone, as in `nearcast run … | head`
-        sys.stderr.close()
-        sys.exit(141)
     except (NearcastError, OSError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)
@@ -111,31 +115,40 @@ def _error_row(error: NearcastError) -> dict[str, Any]:
 
 @cli.command()
 @click.option("--ops", "log", type=FILE, required=True, help="A log of ops, one JSON object a line; - reads stdin.")
-@click.option("--lateness", type=float, default=0.0, help="Seconds that fixes are held back and sorted.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON too.")
-def run(log: str, lateness: float, as_json: bool) -> None:
+@click.option("--statements", type=FILE, help="Statements to begin with, at the time of the first op.")
+@LATENESS
+@click.option("--json", "as_json", is_flag=True, help="Print the summary, on stderr, as one JSON object.")
+def run(log: str, statements: str | None, lateness: float, as_json: bool) -> None:
     """Apply a log of ops and print the notifications, one JSON object a line.
 
     A line that cannot be applied is reported with its number and counted; the rest goes on. Exits 1 if there was one.
     """
-    reference = Reference(lateness=round(lateness * 1_000_000))
+    if sys.stdout is None or sys.stdout.closed:
+        raise click.ClickException("there is no standard output to print notifications to")
+    reference = Reference(lateness=micros(lateness))
     told = 0
     refused: list[str] = []
-    for notification in _applied(reference, log, refused):
+    for notification in _applied(reference, log, refused, statements=statements):
         told += 1
         click.echo(encode_notification(notification))
-    summary = {
+    counts = reference.counts
+    summary: dict[str, Any] = {
         "notifications": told,
         "refused": len(refused),
-        "stale": reference.counts.pop("stale", 0),
-        "ops": dict(sorted(reference.counts.items())),
+        "stale": counts.pop("stale", 0),
+        "forgotten": counts.pop("forgotten", 0),
+        "held": sum(len(client.held) for client in reference.world.clients.values()),
     }
     text = f"{told} notifications, {len(refused)} lines refused, {summary['stale']} stale fixes"
-    click.echo(json.dumps(summary) if as_json else text, err=True)
+    if summary["held"]:
+        text += f"; {summary['held']} fixes are still held back, since no op came after their lateness window"
+    click.echo(json.dumps({**summary, "ops": dict(sorted(counts.items()))}) if as_json else text, err=True)
     sys.exit(1 if refused else 0)
 
 
-def _applied(reference: Reference, log: str, refused: list[str], until: int | None = None) -> Iterator[Notification]:
+def _applied(
+    reference: Reference, log: str, refused: list[str], until: int | None = None, statements: str | None = None
+) -> Iterator[Notification]:
     """The notifications of a log; what is refused goes to stderr and into the list."""
     with click.open_file(log, "rb") as lines, warnings.catch_warnings(record=True) as repaired:
         warnings.simplefilter("always", GeometryWarning)
@@ -145,6 +158,10 @@ def _applied(reference: Reference, log: str, refused: list[str], until: int | No
                     raise op
                 if until is not None and op.time > until:
                     continue
+                if statements is not None:
+                    begun = list(statement_ops(_read_text(statements), Path(statements).parent, op.time))
+                    statements = None
+                    yield from (told for first in begun for told in reference.apply(first))
                 yield from reference.apply(op)
             except NearcastError as error:
                 refused.append(f"{log}:{number}: {error}")
@@ -164,18 +181,24 @@ def _applied(reference: Reference, log: str, refused: list[str], until: int | No
 @click.option("--publication", help="Only this publication, layer or relation.")
 @click.option("--publisher", help="Only what this client publishes.")
 @click.option("--region", help="Only this region of a layer.")
-@click.option("--at", "moment", help="As things stood then: ops with a later time are left out.")
+@click.option("--at", "moment", help="As things stood then: later ops are left out, and time passes up to it.")
+@LATENESS
 @as_json
-def explain_command(log: str, client: str, moment: str | None, as_json: bool, **wanted: str | None) -> None:
+def explain_command(
+    log: str, client: str, moment: str | None, lateness: float, as_json: bool, **wanted: str | None
+) -> None:
     """Say why a client was or was not notified: every condition, what it came to, and by how much."""
-    reference = Reference()
+    reference = Reference(lateness=micros(lateness))
     until = None if moment is None else parse_time(_time_argument(moment))
-    history = [n for n in _applied(reference, log, [], until) if n.subscriber == client]
+    told = [*_applied(reference, log, [], until), *(reference.apply(ops.Tick(until)) if until is not None else ())]
+    history = [n for n in told if n.subscriber == client]
     pairs = [pair for pair in explain(reference, client, wanted["subscription"]) if _wanted(pair, wanted)]
     if client not in reference.world.clients:
         raise click.ClickException(f"there is no client {client!r} in {log}")
     if not any(owner == client and wanted["subscription"] in (None, id_) for owner, id_ in reference.subscriptions):
         click.echo(f"client {client!r} holds no such subscription", err=True)
+    elif not pairs:
+        click.echo(f"there is nothing that client {client!r} could match here", err=True)
     rows = [(pair, [n for n in history if _about(n, pair)]) for pair in pairs]
     if as_json:
         click.echo(json.dumps([_explanation_row(pair, told) for pair, told in rows]))

@@ -7,17 +7,15 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
-from nearcast.check import read_layer
-from nearcast.errors import LanguageError
-from nearcast.language.oplog import statement_to_op
-from nearcast.language.parse import parse_publication, parse_statements
+from nearcast.check import statement_ops
+from nearcast.language.parse import parse_publication
 from nearcast.match.reference import Reference
 from nearcast.model import op as ops
 from nearcast.model.fix import Position
 from nearcast.model.moment import MICROS, parse_time, time_text
 from nearcast.model.notification import Notification
 from nearcast.model.shape import Point
-from nearcast.model.statement import LayerFile, Publication
+from nearcast.model.statement import Publication
 
 __all__ = ["INTRODUCTION", "fixes", "line", "notifications", "op_log"]
 
@@ -26,20 +24,15 @@ INTRODUCTION = """Forty minutes of buses in downtown Austin, matched by the refe
   rider       wants the 801 within 700 m, at most every ten minutes
   board       shows the nearest bus
 """
-TICK = 10 * MICROS
+TICK = MICROS
 DATA = Path(str(resources.files("nearcast") / "data"))
 
 
 def op_log() -> Iterator[ops.Op]:
-    """The statements, then every bus and its fixes in order of time, with a tick every ten seconds."""
+    """The statements, then every bus and its fixes in order of time, with a tick every second."""
     rows = list(csv.DictReader((DATA / "austin_buses.csv").read_text(encoding="utf-8").splitlines()))
     start = parse_time(rows[0]["time"])
-    for statement in parse_statements((DATA / "austin.lacl").read_text(encoding="utf-8")):
-        if isinstance(statement, LanguageError):
-            raise statement
-        op = read_layer(statement, DATA) if isinstance(statement, LayerFile) else statement_to_op(statement, start)
-        assert op is not None
-        yield op
+    yield from statement_ops((DATA / "austin.lacl").read_text(encoding="utf-8"), DATA, start)
     seen: set[str] = set()
     time, ticked = start, start
     for row in rows:

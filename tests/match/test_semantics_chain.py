@@ -117,9 +117,9 @@ def test_decision_21_half_a_chance_is_no_margin_at_all(box: System) -> None:
     assert heard(box.move("ann", -0.001, 0, 2, accuracy=500)) == [("leave", "ads/ad")]
 
 
-@pytest.mark.parametrize("percent", ["0", "100", "250"])
+@pytest.mark.parametrize("percent", ["0", "30", "49.9", "100", "250"])
 def test_decision_21_certainty_is_refused(percent: str) -> None:
-    with pytest.raises(LanguageError, match="between 0 % and 100 %"):
+    with pytest.raises(LanguageError, match="at least 50 % and less than 100 %"):
         System().subscribe("ann", "s", f"SELECT CONFIDENCE {percent} %")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nearcast.language.oplog import statement_to_op
 from nearcast.language.parse import parse
-from nearcast.match.history import History
+from nearcast.match.question import History
 from nearcast.match.reference import Reference
 from nearcast.model.condition import (
     ALWAYS,

@@ -42,9 +42,7 @@ def test_parse_major(text: str, major: int | None) -> None:
 
 
 def test_parse_home() -> None:
-    text = (
-        "Property settings:\n    java.class.path = \n    java.home = /opt/a jdk\n    java.io.tmpdir = /tmp\n"
-    )
+    text = "Property settings:\n    java.class.path = \n    java.home = /opt/a jdk\n    java.io.tmpdir = /tmp\n"
 
     assert java_runtime.parse_home(text) == Path("/opt/a jdk")
     assert java_runtime.parse_home('openjdk version "17"') is None
@@ -101,9 +99,7 @@ def test_wrapper_drops_only_the_option(tmp_path: Path, given: list[str], receive
     java = script(tmp_path / "real java's", r"""for argument; do printf '%s\0' "$argument"; done""")
     java_runtime.write_wrapper(tmp_path / "home", java)
 
-    answer = subprocess.run(
-        [tmp_path / "home" / "bin" / "java", *given], check=True, capture_output=True, text=True
-    )
+    answer = subprocess.run([tmp_path / "home" / "bin" / "java", *given], check=True, capture_output=True, text=True)
 
     assert answer.stdout.split("\0")[:-1] == received
 

@@ -216,8 +216,8 @@ class Builder(Conditions):
 
     def confidence(self, number: Any) -> tuple[str, float]:
         percent = self.build(number)
-        if not 0 < percent < 100:
-            raise Refused(f"{percent} % is not between 0 % and 100 %")
+        if not 50 <= percent < 100:
+            raise Refused("a confidence is at least 50 % and less than 100 %")
         return "confidence", percent / 100
 
     def updates(self) -> tuple[str, bool]:

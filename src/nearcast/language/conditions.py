@@ -204,6 +204,8 @@ class Conditions(Literals):
         return c.Constant(self.build(text))
 
     def word(self, token: Token) -> c.Constant:
+        if token.lower() == "null":
+            raise Refused("a value that is missing cannot be compared", "it is unknown; 'null' in quotes is text")
         return c.Constant(str(token))
 
     def truth(self, token: Token) -> c.Constant:
@@ -228,6 +230,8 @@ def _checked(compared: c.Compare) -> c.Compare:
         if absolute[0] != absolute[1] or absolute[0] not in (-1, 0, 1):
             raise Refused("a time is compared with a duration", "subtract a time: NOW - ENTERED(…) > 5 h")
         return compared
+    if any(isinstance(term, c.Ref) and _is_location(term) for term in everything):
+        raise Refused("a location has no order", "write IN, WITHIN … OF, OVERLAPS or CONTAINS")
     if all(isinstance(term, c.Constant | c.Duration) for term in everything):
         raise Refused("nothing can vary here", "compare a property, which goes on the left: kind = 'coffee'")
     left, right = (_without_durations(side) for side in (compared.left, compared.right))

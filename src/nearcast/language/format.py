@@ -19,7 +19,7 @@ from nearcast.model.moment import time_text
 from nearcast.model.place import Place, PlaceName
 from nearcast.model.region import Region
 from nearcast.model.shape import Box, Disc, Geometry, Point, Polygon, Shape
-from nearcast.model.space import PERCENTAGE, Metric, SubjectSpace, Type
+from nearcast.model.space import Metric, SubjectSpace, Type
 from nearcast.model.statement import (
     FromLayer,
     FromRelation,
@@ -325,8 +325,6 @@ def _source(source: Source) -> str:
 
 
 def _type(kind: Type) -> str:
-    if kind == PERCENTAGE:
-        return "percentage"
     if kind.within == EVERYTHING:
         return kind.base.value
     held = kind.within

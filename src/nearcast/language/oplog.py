@@ -10,6 +10,7 @@ One object a line; ``op`` says which. Times are ISO 8601 or epoch seconds, durat
 from __future__ import annotations
 
 import math
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -151,6 +152,8 @@ def decode_op(line: str | bytes) -> ops.Op:
 def read_ops(lines: Iterable[str | bytes]) -> Iterator[tuple[int, ops.Op | NearcastError]]:
     """The ops of a log with their line numbers; a bad line gives its error and does not stop the others."""
     for number, line in enumerate(lines, 1):
+        if number == 1:
+            line = line.removeprefix("\ufeff") if isinstance(line, str) else line.removeprefix(BOM_UTF8)  # noqa: PLW2901
         if not line.strip():
             continue
         try:
@@ -176,6 +179,8 @@ def _to_op(line: _Any, time: int) -> ops.Op:
         case _Move():
             return ops.Move(time, _given(line.client, "client"), _position(line))
         case _Client(client=client, forget=forget):
+            if forget and (line.attributes or line.lease is not None or line.lateness is not None):
+                raise OpError("a client that is forgotten keeps nothing", "forget")
             return ops.Forget(time, _given(client, "client")) if forget else _client(line, time)
         case _Emit():
             values: dict[str, Scalar] = {**line.values, **({} if line.value is None else {"value": line.value})}
@@ -198,10 +203,14 @@ def _definition(line: _Space | _Place | _Relation, time: int) -> ops.Op:
 
 
 def _layer(line: _Layer, time: int) -> ops.Op:
+    if line.drop and not line.patch:
+        raise OpError('regions are dropped from a layer that is patched; add "patch": true', "drop")
     if line.remove:
         return ops.RemoveLayer(time, _given(line.name, "name"))
     if line.text:
         layer: Layer = _statement(line.text, Layer)
+        if line.name and line.name != layer.name:
+            raise OpError(f"the statement says {layer.name!r}, the op says {line.name!r}", "name")
     elif line.features is None and line.patch:
         layer = Layer(_given(line.name, "name"), ())
     else:
@@ -210,6 +219,8 @@ def _layer(line: _Layer, time: int) -> ops.Op:
 
 
 def _position(line: _Move) -> Position:
+    if (line.lon, line.lat) != (None, None) and (line.x, line.y) != (None, None):
+        raise OpError("a coordinate is lon and lat, or x and y, not both", "x")
     x, y = (b if a is None else a for a, b in ((line.lon, line.x), (line.lat, line.y)))
     if (x is None) != (y is None):
         raise OpError("a coordinate needs both lon and lat (or x and y)", "lon" if x is None else "lat")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nearcast.errors import ModelError, OpError, UnknownName
+from nearcast.match.chain import Pair
 from nearcast.match.world import Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
@@ -33,11 +34,8 @@ def check(op: ops.Op, world: World, subscriptions: Mapping[tuple[str, str], Subs
             _shapes(place.geometry, world.ground)
         case ops.RemovePlace(name=name):
             _known("place", name, world.places)
-        case ops.DefineLayer(layer=layer):
-            if op.patch:
-                _known("layer", layer.name, world.layers)
-            for r in layer.regions:
-                _named(f"region {r.id!r} of layer {layer.name!r}", lambda r=r: _shapes(r.geometry, world.ground))
+        case ops.DefineLayer():
+            _layer(op, world)
         case ops.RemoveLayer(name=name):
             _known("layer", name, world.layers)
         case ops.DefineRelation(relation=relation):
@@ -69,14 +67,26 @@ def check(op: ops.Op, world: World, subscriptions: Mapping[tuple[str, str], Subs
                 world.ground.check(position.point)
 
 
+def _layer(op: ops.DefineLayer, world: World) -> None:
+    name = op.layer.name
+    if op.patch:
+        _known("layer", name, world.layers)
+        regions = {r.id: r for r in world.layers[name].regions}
+        for id_ in op.drop:
+            _known(f"region of layer {name!r}:", id_, regions)
+    for r in op.layer.regions:
+        _named(f"region {r.id!r} of layer {name!r}", lambda r=r: _shapes(r.geometry, world.ground))
+
+
 def carry_latches(old: Subscription, new: Subscribed) -> None:
     """An edit keeps the state that hysteresis and confidence remember, condition by condition."""
     before, after = (_spatial(s) for s in (old, new.subscription))
     if [type(node) for node in before] != [type(node) for node in after]:
         return
     renamed = dict(zip(before, after, strict=True))
-    for pair in new.pairs.values():
-        pair.latches = frozenset((renamed.get(node, node), *rest) for node, *rest in pair.latches)
+    states: list[Subscribed | Pair] = [new, *new.pairs.values()]
+    for state in states:
+        state.latches = frozenset((renamed.get(node, node), *rest) for node, *rest in state.latches)
 
 
 def _spatial(s: Subscription) -> list[c.Spatial]:
@@ -105,6 +115,8 @@ def _conditions(conditions: Any, world: World) -> None:
             _shapes(node, world.ground)
         elif isinstance(node, (c.AnyOf, c.Ref)) and node.space is not None:
             _known("space", node.space, world.spaces)
+            if isinstance(node, c.Ref) and node.name != "*":
+                world.spaces[node.space].dimension(node.name)
 
 
 def _values(given: Mapping[str, Scalar | None]) -> None:
@@ -137,6 +149,6 @@ def _redefined(name: str, metric: Metric, world: World) -> None:
         raise OpError(
             "the location space is measured on the earth or on a plane; add METRIC earth or METRIC planar", "space"
         )
-    placed = world.places or world.layers or world.publications or any(client.fix for client in world.clients.values())
+    placed = world.places or world.layers or world.relations or world.clients
     if ground_of(metric) is not world.ground and placed:
-        raise OpError("the location space cannot change its metric once something has a position", "space")
+        raise OpError("the location space cannot change its metric once it is in use; define it first", "space")

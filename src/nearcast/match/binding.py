@@ -1,6 +1,6 @@
 """The binding of a source to a subscription (LACL): its states, its operations, and who hears a reading.
 
-A reading is looked up by its source in the table of bindings instead of being matched against all subscriptions.
+A reading goes to the subscriptions that its source is bound to; the conditions on locations are not asked again.
 """
 
 from __future__ import annotations

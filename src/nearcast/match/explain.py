@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from nearcast.match.chain import Pair, ready_at
 from nearcast.match.findings import Finding, findings
 from nearcast.match.reference import Reference
-from nearcast.match.verdict import Candidate
+from nearcast.match.verdict import Candidate, Verdict
 from nearcast.match.world import Key, Subscribed
 from nearcast.model.moment import Moment
-from nearcast.model.notification import Reason
 
 __all__ = ["Explanation", "explain"]
 
@@ -51,22 +50,22 @@ def _pair(reference: Reference, s: Subscribed, candidate: Candidate) -> Explanat
     clauses = (("WHERE", asked.own), ("WHILE", asked.life), ("TO", asked.theirs))
     found = [finding for clause, questions in clauses for finding in findings(clause, questions)]
     pair = s.pairs.get(key, Pair())
-    summary = _summary(pair, verdict.gone, verdict.own, verdict.alive, verdict.allowed)
-    if summary == _HOLDS and pair.since is None:
-        summary = "the conditions hold, but another source is chosen"
-    elif summary == _HOLDS and not pair.told:
-        summary = f"the conditions hold, and it waits for {ready_at(pair, s.subscription.options)[1].value}"
+    ended = now >= min(s.expires, reference.world.clients[s.owner].ends)
+    summary = "the subscription has ended" if ended else _summary(s, pair, verdict)
     return Explanation(s.owner, s.subscription.id, key, pair.told, summary, now, found, pair.due)
 
 
-_HOLDS = "the conditions hold"
-
-
-def _summary(pair: Pair, gone: Reason | None, own: bool, alive: bool, allowed: bool) -> str:
+def _summary(s: Subscribed, pair: Pair, verdict: Verdict) -> str:
     if pair.told:
         return "matches, and was told"
-    if gone is not None:
-        return f"the other side is no more: {gone.value}"
-    failing = [clause for clause, holds in (("WHERE", own), ("WHILE", alive), ("TO", allowed)) if not holds]
-    verb = "does" if len(failing) == 1 else "do"
-    return f"{' and '.join(failing)} {verb} not hold" if failing else _HOLDS
+    if verdict.gone is not None:
+        return f"the other side is no more: {verdict.gone.value}"
+    clauses = (("WHERE", verdict.own), ("WHILE", verdict.alive), ("TO", verdict.allowed))
+    failing = [clause for clause, holds in clauses if not holds]
+    if failing:
+        return f"{' and '.join(failing)} {'does' if len(failing) == 1 else 'do'} not hold"
+    if not verdict.satisfied:
+        return "the conditions hold, but there is no distance to rank it by"
+    if pair.since is None:
+        return "the conditions hold, but another source is chosen"
+    return f"the conditions hold, and it waits for {ready_at(pair, s.options)[1].value}"

@@ -10,33 +10,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from nearcast.match.question import Question, Recall, quantified
+from nearcast.match.question import History, Question, Recall, quantified
 from nearcast.match.world import Side, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.region import Region
 
-__all__ = ["History", "Holder", "Past", "mentions", "tracked"]
+__all__ = ["Holder", "Past", "mentions", "tracked"]
 
 Key = tuple[str, ...]
 Holder = tuple[str, str, str]
 """The kind of a statement, its owner, and its id."""
-
-
-@dataclass(slots=True)
-class History:
-    """One relation of two things."""
-
-    holds: bool = False
-    entered: Moment = NEVER
-    left: Moment = NEVER
-
-    def observe(self, holds: bool, now: int) -> None:
-        if holds and not self.holds:
-            self.entered = now
-        if self.holds and not holds:
-            self.left = now
-        self.holds = holds
 
 
 @dataclass(slots=True)
@@ -63,11 +47,11 @@ class Past:
     def recall(self, holder: Holder, other: c.Side) -> Recall:
         """How a question of the holder's finds (τ, π); ``other`` is the side that is not the holder's."""
 
-        def recall(relation: c.Spatial, question: Question) -> list[tuple[Moment, Moment]]:
+        def recall(relation: c.Spatial, question: Question) -> list[History]:
             side = question.sides.get(other)
             party = (side.client or "", side.id) if side and mentions(relation, other) else ()
             known = self.relations.get(holder, Relations()).histories.get((relation, party), {})
-            return [(h.entered, h.left) for h in known.values()]
+            return list(known.values())
 
         return recall
 
@@ -122,7 +106,7 @@ class Past:
                     {side: ours} if their is None else {side: ours, other: their},
                     0,
                     passing=passing,
-                    asker=side,
+                    asker=ours,
                 )
                 for ours, their in product(self.world.sides(owner, id_, regions), theirs)
             ]

@@ -17,18 +17,39 @@ from nearcast.match.world import Side, World
 from nearcast.model import condition as c
 from nearcast.model import constraint as sets
 from nearcast.model import region as regions
-from nearcast.model.constraint import Constraint, Interval, Values, equal_to
+from nearcast.model.constraint import Constraint, Interval, Values, equal_to, is_finite
 from nearcast.model.fix import Located
 from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import LIMIT, MICROS, NEVER, Moment
 from nearcast.model.place import PlaceName, is_under
-from nearcast.model.shape import Geometry, Point, Shape
+from nearcast.model.shape import Geometry, Shape
 from nearcast.model.statement import Options
 
-__all__ = ["Measure", "Question", "Recall", "Rigour", "quantified"]
+__all__ = ["History", "Measure", "Question", "Recall", "Rigour", "quantified"]
 
-Recall = Callable[[c.Spatial, "Question"], list[tuple[Moment, Moment]]]
-"""(τ, π) of a relation, for each thing it has held with."""
+BUILT_IN = frozenset(("accuracy", "altitude", "floor", "id", "owner", "place"))
+"""What is known of every side, whatever it says of itself."""
+
+
+@dataclass(slots=True)
+class History:
+    """One relation of two things: whether it holds, τ, π, and how long it held the last time it was over."""
+
+    holds: bool = False
+    entered: Moment = NEVER
+    left: Moment = NEVER
+    stay: Moment = 0
+
+    def observe(self, holds: bool, now: int) -> None:
+        if holds and not self.holds:
+            self.entered = now
+        if self.holds and not holds:
+            self.left, self.stay = now, now - self.entered
+        self.holds = holds
+
+
+Recall = Callable[[c.Spatial, "Question"], list[History]]
+"""The histories of a relation, one for each thing it has held with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +97,8 @@ class Question:
     """The client whose last step is looked at by ``CROSSES``."""
     fresh: int | None = None
     recall: Recall | None = None
-    asker: c.Side | None = None
-    """The side with whose eyes ANY looks; what a publisher's filter hides from it is not there."""
+    asker: Side | None = None
+    """With whose eyes ANY looks; what a publisher's filter hides from it is not there."""
     exact: bool = False
     """Measure even where the answer needs no number."""
     turns: list[int] = field(default_factory=list)
@@ -114,6 +135,8 @@ class Question:
 
     def value(self, ref: c.Ref) -> Constraint | None:
         side = self.sides[ref.side]
+        if ref.space is None and side.client is not None and ref.name in BUILT_IN:
+            return self._built_in(side, ref.name)  # nothing that a client says of itself hides who and where it is
         if ref.space and (ref.space not in self.world.spaces or ref.name not in self.world.spaces[ref.space].names):
             return None
         for r in side.regions_in(ref.space) if ref.space else side.regions:
@@ -168,7 +191,7 @@ class Question:
             if number is None:
                 return None
             total += sign * number
-        return equal_to(total) if math.isfinite(total) else None
+        return equal_to(total) if is_finite(total) else None
 
     # ---- time ------------------------------------------------------------------------------------
 
@@ -200,20 +223,20 @@ class Question:
                 parts = [(sign, *self._linear(term)) for sign, term in terms]
                 return sum(s * k for s, k, _ in parts), sum(s * rest for s, _, rest in parts)
             case c.Entered(relation):
-                return 0, max((entered for entered, _ in self._history(relation)), default=NEVER)
+                return 0, max((past.entered for past in self._history(relation)), default=NEVER)
             case c.Left(relation):
-                return 0, max((left for _, left in self._history(relation)), default=NEVER)
+                return 0, max((past.left for past in self._history(relation)), default=NEVER)
             case c.MeanStay(last, relation):
                 return 0, self._mean_stay(last, relation)
             case c.Ref():
                 return 0, _micros(_number(self.value(node)))
         return 0, math.nan
 
-    def _history(self, relation: c.Spatial) -> list[tuple[Moment, Moment]]:
+    def _history(self, relation: c.Spatial) -> list[History]:
         return self.recall(relation, self) if self.recall else []
 
     def _mean_stay(self, last: int, relation: c.Spatial) -> Moment:
-        stays = sorted((left, left - entered) for entered, left in self._history(relation) if entered <= left != NEVER)
+        stays = sorted((past.left, past.stay) for past in self._history(relation) if past.left != NEVER)
         return sum(stay for _, stay in stays[-last:]) / last if len(stays) >= last else math.nan
 
     # ---- sets and regions ------------------------------------------------------------------------
@@ -293,13 +316,13 @@ class Question:
     def _may_see(self, key: tuple[str, str]) -> bool:
         """Whether the publisher's filter lets the asker know of it. One that asks about others in turn lets nobody."""
         publication = self.world.publications[key].publication
-        if self.asker is None or publication.filter == c.ALWAYS or self.sides[self.asker].client == key[0]:
+        if self.asker is None or publication.filter == c.ALWAYS or self.asker.client == key[0]:
             return True
         if any(isinstance(node, (c.AnyOf, c.Entered, c.Left, c.MeanStay)) for node in c.walk(publication.filter)):
             return False
         answers = []
         for side in self.world.sides(*key, publication.regions):
-            asked = Question(self.world, {"&": side, "#": self.sides[self.asker]}, self.now)
+            asked = Question(self.world, {"&": side, "#": self.asker}, self.now)
             answers.append(asked.ask(publication.filter))
             self.turns += asked.turns
         return True in answers
@@ -384,12 +407,9 @@ class Question:
 
     def _shape_depth(self, inner: Shape, outer: Shape) -> float:
         """Metres inside; where only the side of the boundary matters, any number on that side."""
-        ground, measured = self.world.ground, self.exact or self.rigour != _PLAIN
-        if isinstance(inner, Point) and measured:
-            return ground.depth(outer, inner)
-        if ground.contains(outer, inner):
-            return 0.0
-        return -max(ground.distance(outer, inner), _LEAST) if measured else -_LEAST
+        if self.exact or self.rigour != _PLAIN:
+            return self.world.ground.depth(outer, inner)
+        return 0.0 if self.world.ground.contains(outer, inner) else -1.0
 
     def _latched(self, node: c.Spatial, item: tuple[Any, ...], depth: float, accuracy: float) -> bool:
         if self.rigour == _PLAIN:
@@ -418,7 +438,6 @@ class Question:
 
 
 _PLAIN = Rigour()
-_LEAST = math.ulp(0.0)
 _TIMED = (c.Now, c.Entered, c.Left, c.MeanStay, c.Instant)
 
 

@@ -41,7 +41,7 @@ class Reference:
         self.thorough = thorough
         self.subscriptions: dict[tuple[str, str], Subscribed] = {}
         self.counts: Counter[str] = Counter()
-        """Fixes that were stale, by the word ``stale``; ops applied, by their name."""
+        """Ops applied, by their name; fixes dropped as ``stale``, or ``forgotten`` with the client they waited for."""
         self._everyone: Moment = NEVER
         self._latest: Moment = NEVER
         self._clocks: dict[str, Moment] = {}
@@ -94,7 +94,7 @@ class Reference:
             case ops.Unsubscribe(client=client, id=id_):
                 self._drop_subscription(client, id_)
             case ops.SetClient(client=client):
-                self._set_client(op)
+                yield from self._set_client(op)
                 change = self._changed(f"client:{client}", Reason.ATTRIBUTES, client, now)
                 yield from self._step(replace(change, moved=True))
             case ops.Forget(client=client):
@@ -124,12 +124,12 @@ class Reference:
         version = (change.cause.number, change.cause.ordinal)
         made = Subscribed(subscription, version, _ends(subscription.options.expires, now))
         if old is not None:
-            made.pairs = old.pairs
+            made.pairs, made.latches = old.pairs, old.latches
             admit.carry_latches(old.subscription, made)
         self.subscriptions[key] = made
         return change if old else replace(change, added=key)
 
-    def _set_client(self, op: ops.SetClient) -> None:
+    def _set_client(self, op: ops.SetClient) -> Iterator[Notification]:
         client = self.world.clients[op.client]
         for name, value in op.attributes.items():
             if value is None:
@@ -140,6 +140,8 @@ class Reference:
             client.lease = op.lease
         if op.lateness is not None:
             client.lateness = op.lateness
+            for ready in self._take(client, client.newest - op.lateness):
+                yield from self._fix(op.client, ready)
 
     def _forget(self, client: str) -> None:
         """What it published is gone, and so are its subscriptions. Only its clock and its last fix's time are kept."""
@@ -160,7 +162,7 @@ class Reference:
     def _emit(self, op: ops.Emit, now: int) -> Iterator[Notification]:
         entity = f"reading:{op.client}/{op.publication}"
         cause = by_entity(entity, *self._version(entity, now))
-        change = Change(cause, Reason.EMITTED)
+        change = Change(cause, Reason.EMITTED, op.client)
         told = [
             self._teller.reading(s, key, now, change, op.values)
             for s in self.subscriptions.values()
@@ -337,6 +339,7 @@ class Reference:
         return sorted(told, key=lambda n: n.order)
 
     def _match(self, s: Subscribed, change: Change, passing: str | None) -> Iterator[Notification]:
+        s.latches = self.judge.latched_life(s, int(self._clock((s.owner,))), passing)
         client = None if self._is_wide(s, change) else change.client
         candidates = {candidate.key: candidate for candidate in self.judge.candidates(s, client)}
         vanished = [key for key in s.pairs if key not in candidates and (client is None or client in key[1::2])]
@@ -364,7 +367,7 @@ class Reference:
         change: Change,
         passing: str | None = None,
     ) -> Iterator[Notification]:
-        options, key = s.subscription.options, candidate.key
+        options, key = s.options, candidate.key
         now = self.time_of(s, key)
         pair = s.pairs.setdefault(key, Pair())
         was = replace(pair)
@@ -404,7 +407,8 @@ class Reference:
         everyone = [p.publication.filter for p in self.world.publications.values()]
         source = s.subscription.source
         relation = self.world.relations.get(source.name) if isinstance(source, FromRelation) else None
-        statements = (s.subscription.filter, s.subscription.life, relation and relation.filter, *everyone)
+        theirs = (relation.filter, relation.permit) if relation else ()
+        statements = (s.subscription.filter, s.subscription.life, theirs, *everyone)
         return not s.subscription.options.dwell and any(isinstance(n, c.Crosses) for n in c.walk(statements))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,7 @@ from nearcast.match.findings import findings
 from nearcast.match.verdict import Candidate, Judge, Verdict
 from nearcast.match.world import Key, Published, Subscribed, World
 from nearcast.model.constraint import Scalar
-from nearcast.model.notification import Cause, Kind, Notification, Reason, notification_id
+from nearcast.model.notification import HIDDEN, Cause, Kind, Notification, Reason, notification_id
 
 __all__ = ["Change", "Teller"]
 
@@ -60,8 +59,7 @@ class Teller:
             return Reason.WHILE
         if verdict.own and not verdict.allowed:
             return Reason.UNMATCHED
-        displaced = verdict.satisfied and verdict.distance not in (None, math.inf)
-        if displaced or s.subscription.choice is not None:
+        if verdict.satisfied or s.subscription.choice is not None:
             return Reason.SOURCE
         return change.reason
 
@@ -70,7 +68,7 @@ class Teller:
         if not was.alive:
             return Reason.WHILE
         if pair.since is not None and pair.since < now and not was.told:
-            return ready_at(replace(pair, entered=was.entered), s.subscription.options)[1]
+            return ready_at(replace(pair, entered=was.entered), s.options)[1]
         if was.satisfied and s.chooses and not was.told:
             return Reason.SOURCE
         return change.reason
@@ -130,6 +128,13 @@ class Teller:
             return change.cause.kind != "fix" or self._is_carried(key)
         return change.touched == (publisher, publication) and not peer
 
+    @staticmethod
+    def _shown_cause(s: Subscribed, key: Key, change: Change) -> Cause:
+        """The cause, unless it would name a third party, or say what a publisher that withdraws has done."""
+        own = change.client in (None, s.owner) or change.cause.kind == "timer"
+        party = change.client in (key[1], key[3]) and change.reason is not Reason.UNMATCHED
+        return change.cause if own or party else HIDDEN
+
     def reading(self, s: Subscribed, key: Key, now: int, change: Change, values: Mapping[str, Scalar]) -> Notification:
         return self._notification(s, key, Kind.READING, now, change, values, {})
 
@@ -154,8 +159,10 @@ class Teller:
             "kind": kind,
             "cause": change.cause,
         }
+        made = notification_id(**about)
+        about["cause"] = self._shown_cause(s, key, change)
         return Notification(
-            id=notification_id(**about),
+            id=made,
             time=now,
             reason=change.reason,
             content=s.pairs[key].content,

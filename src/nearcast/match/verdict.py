@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from nearcast.match.history import Past
 from nearcast.match.question import Question, Rigour
@@ -21,6 +21,7 @@ from nearcast.model.statement import (
     FromLayer,
     FromRelation,
     FromSpaces,
+    Pick,
     RelationDefinition,
     spanned_layer,
 )
@@ -37,8 +38,7 @@ class Candidate:
 Asked = tuple[c.Condition, list[Question]]
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
+class Questions(NamedTuple):
     own: Asked
     """The subscription's filter."""
     life: Asked
@@ -58,25 +58,19 @@ class Verdict:
     gone: Reason | None = None
     """The other side is no more."""
     distance: float | None = None
+    """What a choice by distance ranks by; infinite if there is none."""
     turns: list[int] = field(default_factory=list)
     latched: set[tuple[Any, ...]] = field(default_factory=set)
 
     @property
     def satisfied(self) -> bool:
-        return self.own and self.alive and self.allowed and self.gone is None
+        return self.own and self.alive and self.allowed and self.gone is None and self.distance != math.inf
 
-    def ask(self, asked: Asked) -> bool:
-        """Whether it holds for some choice of regions."""
+    @staticmethod
+    def holding(asked: Asked) -> list[Question]:
+        """The choices of regions for which the condition holds."""
         condition, questions = asked
-        answers = [question.ask(condition) is True for question in questions]
-        for question in questions:
-            self.keep(question)
-        return True in answers
-
-    def keep(self, question: Question) -> None:
-        """Remember when the answer may turn, and what now counts as inside."""
-        self.turns += question.turns
-        self.latched |= question.latched
+        return [question for question in questions if question.ask(condition) is True]
 
 
 class Judge:
@@ -131,31 +125,37 @@ class Judge:
     ) -> Verdict:
         verdict = Verdict()
         asked = self.questions(s, candidate, now, passing=passing, exact=exact)
-        answers = [question.ask(asked.own[0]) is True for question in asked.own[1]]
-        verdict.own = True in answers and self._selected(s, candidate)
-        for answer, question in zip(answers, asked.own[1], strict=True):
-            if answer and s.chooses:
-                verdict.distance = self._nearer(s, verdict.distance, question)
-            verdict.keep(question)
-        verdict.alive = verdict.ask(asked.life)
-        verdict.allowed = verdict.ask(asked.theirs)
+        holding = verdict.holding(asked.own)
+        verdict.latched = {latch for question in asked.own[1] for latch in question.latched}
+        verdict.own = bool(holding) and self._selected(s, candidate)
+        if s.subscription.nearest or (s.subscription.choice and s.subscription.choice.pick is not Pick.ANY):
+            verdict.distance = min((self._distance(s, question) for question in holding), default=math.inf)
+        verdict.alive = bool(verdict.holding(asked.life))
+        verdict.allowed = bool(verdict.holding(asked.theirs))
         for ends, expires in self._lifetimes(candidate):
             if now >= ends:
                 verdict.gone = Reason.EXPIRED if now >= expires == ends else Reason.GONE
             elif ends < FOREVER:
                 verdict.turns.append(int(ends))
+        verdict.turns += [turn for _, questions in asked for question in questions for turn in question.turns]
         return verdict
+
+    def latched_life(self, s: Subscribed, now: int, passing: str | None) -> frozenset[tuple[Any, ...]]:
+        """The locations that count as inside for life control, after looking where the subscriber is now."""
+        life, questions = self._life(s, self._watchers(s), now, passing, exact=False)
+        for question in questions:
+            question.ask(life)
+        return frozenset(latch for question in questions for latch in question.latched)
 
     def hears(self, s: Subscribed, key: Key, values: Mapping[str, Scalar], now: int) -> bool:
         """Whether a reading of a source satisfies the subscription's ON."""
         if s.subscription.on is None:
             return False
-        watchers = self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
-        there, here = self._parties(Candidate(key), None, watchers)
+        there, here = self._parties(Candidate(key), None, self._watchers(s))
         recall = self.past.recall(("subscription", s.owner, s.subscription.id), "&")
         reading = self.world.reading(values)
         asked = [
-            Question(self.world, {"&": a, "#": b, "@": reading}, now, recall=recall, asker="#")
+            Question(self.world, {"&": a, "#": b, "@": reading}, now, recall=recall, asker=b)
             for a, b in product(there, here)
         ]
         return any(question.ask(s.subscription.on) for question in asked)
@@ -164,46 +164,80 @@ class Judge:
         self, s: Subscribed, candidate: Candidate, now: int, *, passing: str | None = None, exact: bool = False
     ) -> Questions:
         """The three conditions that decide, each with a question for every choice of regions."""
-        subscription, known = s.subscription, s.pairs.get(candidate.key)
-        relation = self._relation(s)
-        watchers = self.world.sides(s.owner, subscription.id, subscription.regions)
+        watchers, relation = self._watchers(s), self._relation(s)
         there, here = self._parties(candidate, relation, watchers)
-        holder, publisher = (
-            ("subscription", s.owner, subscription.id),
-            ("publication", candidate.key[1], candidate.key[0]),
-        )
-
-        def mine(case: tuple[int, ...], sides: dict[str, Side]) -> Question:
-            return Question(
-                self.world,
-                sides,
-                now,
-                Rigour.of(subscription.options),
-                known.latches if known else frozenset(),
-                case,
-                candidate.region,
-                passing,
-                subscription.options.fresh,
-                self.past.recall(holder, "&"),
-                None if relation else "#",
-                exact,
-            )
-
-        def theirs(sides: dict[str, Side]) -> Question:
-            return Question(self.world, sides, now, passing=passing, recall=self.past.recall(publisher, "#"), asker="&")
-
-        both = list(product(enumerate(there), enumerate(here)))
         return Questions(
-            own=(
-                relation.filter if relation else subscription.filter,
-                [mine((i, j), {"&": a, "#": b}) for (i, a), (j, b) in both],
-            ),
-            life=(subscription.life, [mine((j,), {"#": watcher}) for j, watcher in enumerate(watchers)]),
-            theirs=(
-                self._their_filter(candidate, relation),
-                [theirs({"&": a, "#": b}) for a, b in product(there, watchers)],
-            ),
+            own=self._own(s, candidate, (there, here), now, passing, exact=exact),
+            life=self._life(s, watchers, now, passing, exact=exact),
+            theirs=self._theirs(candidate, relation, (there, watchers), now, passing),
         )
+
+    def _watchers(self, s: Subscribed) -> list[Side]:
+        return self.world.sides(s.owner, s.subscription.id, s.subscription.regions)
+
+    def _own(
+        self,
+        s: Subscribed,
+        candidate: Candidate,
+        parties: tuple[list[Side], list[Side]],
+        now: int,
+        passing: str | None,
+        *,
+        exact: bool,
+    ) -> Asked:
+        known, relation = s.pairs.get(candidate.key), self._relation(s)
+        watcher = self._watchers(s)[0] if relation else None
+        questions = [
+            Question(
+                self.world,
+                {"&": a, "#": b},
+                now,
+                rigour=Rigour.of(s.subscription.options),
+                latches=known.latches if known else frozenset(),
+                case=(i, j),
+                region=candidate.region,
+                passing=passing,
+                fresh=s.subscription.options.fresh,
+                recall=self.past.recall(("subscription", s.owner, s.subscription.id), "&"),
+                asker=watcher or b,
+                exact=exact,
+            )
+            for (i, a), (j, b) in product(enumerate(parties[0]), enumerate(parties[1]))
+        ]
+        return relation.filter if relation else s.subscription.filter, questions
+
+    def _life(self, s: Subscribed, watchers: list[Side], now: int, passing: str | None, *, exact: bool) -> Asked:
+        questions = [
+            Question(
+                self.world,
+                {"#": watcher},
+                now,
+                rigour=Rigour.of(s.subscription.options),
+                latches=s.latches,
+                case=(i,),
+                passing=passing,
+                recall=self.past.recall(("subscription", s.owner, s.subscription.id), "&"),
+                asker=watcher,
+                exact=exact,
+            )
+            for i, watcher in enumerate(watchers)
+        ]
+        return s.subscription.life, questions
+
+    def _theirs(
+        self,
+        candidate: Candidate,
+        relation: RelationDefinition | None,
+        parties: tuple[list[Side], list[Side]],
+        now: int,
+        passing: str | None,
+    ) -> Asked:
+        recall = self.past.recall(("publication", candidate.key[1], candidate.key[0]), "#")
+        questions = [
+            Question(self.world, {"&": a, "#": b}, now, passing=passing, recall=recall, asker=a)
+            for a, b in product(*parties)
+        ]
+        return self._their_filter(candidate, relation), questions
 
     def _relation(self, s: Subscribed) -> RelationDefinition | None:
         source = s.subscription.source
@@ -247,16 +281,13 @@ class Judge:
         shown = self.world.visible(self.world.publications[publisher, publication].publication.regions)
         return any(self.world.valid_in(r, name) for r in shown for name in source.names)
 
-    def _nearer(self, s: Subscribed, known: float | None, question: Question) -> float | None:
-        """The least distance seen."""
-        nearest = s.subscription.nearest
+    def _distance(self, s: Subscribed, question: Question) -> float:
+        """Between the two sides, by the location or by the metric of the space that is asked for."""
         there, here = question.sides["&"], question.sides["#"]
-        if nearest and nearest.space:
-            found = self._space_distance(nearest.space, there, here)
-        else:
-            a, b = (where.geometry if where else None for where in (question.where(there), question.where(here)))
-            found = self.world.ground.distance(a.shape, b.shape) if a and b else math.inf
-        return found if known is None or found < known else known
+        if s.subscription.nearest and s.subscription.nearest.space:
+            return self._space_distance(s.subscription.nearest.space, there, here)
+        a, b = (located.geometry if located else None for located in map(question.where, (there, here)))
+        return self.world.ground.distance(a.shape, b.shape) if a and b else math.inf
 
     def _space_distance(self, name: str, there: Side, here: Side) -> float:
         space = self.world.spaces.get(name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 from nearcast.errors import OpError
 from nearcast.match.chain import Pair
@@ -20,7 +21,7 @@ from nearcast.model.place import Place, PlaceName, is_under, places_named
 from nearcast.model.region import Region, is_valid, region
 from nearcast.model.shape import Geometry
 from nearcast.model.space import LOCATION, Metric, SubjectSpace
-from nearcast.model.statement import Publication, RelationDefinition, Subscription
+from nearcast.model.statement import Options, Publication, RelationDefinition, Subscription
 
 __all__ = ["Client", "Key", "Published", "Side", "Subscribed", "World"]
 
@@ -67,6 +68,8 @@ class Subscribed:
     version: tuple[int, int]
     expires: Moment = FOREVER
     pairs: dict[Key, Pair] = field(default_factory=dict)
+    latches: frozenset[tuple[Any, ...]] = frozenset()
+    """Life control's own: it is the subscription that lives, not a pair."""
     sees_all: bool = field(init=False)
     """It chooses among all, or looks at what others publish; so its time is everyone's latest."""
 
@@ -81,6 +84,12 @@ class Subscribed:
     @property
     def chooses(self) -> bool:
         return self.subscription.chooses
+
+    @property
+    def options(self) -> Options:
+        """The options that count: readings have no enters for a cooldown to withhold."""
+        options = self.subscription.options
+        return options if self.subscription.on is None else replace(options, cooldown=0)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ A condition is true, false, or unknown. It is unknown when a value that it needs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
@@ -240,23 +239,31 @@ Condition = Always | And | Or | Not | Compare | Relate | Within | Inside | Cross
 ALWAYS = Always()
 
 
-def walk(node: Any) -> Iterator[Any]:
-    """The node and everything inside it, in the order it is written. Values and shapes are not looked into."""
-    yield node
+def walk(node: Any) -> list[Any]:
+    """The node and every node inside it, in the order they are written. Shapes and sets of values are leaves."""
+    found: list[Any] = []
+    _collect(node, found)
+    return found
+
+
+def _collect(node: Any, found: list[Any]) -> None:
     if isinstance(node, tuple):
         for item in node:
-            yield from walk(item)
-    else:
-        kind: type = type(node)
-        for name in _parts(kind):
-            yield from walk(getattr(node, name))
+            _collect(item, found)
+        return
+    kind: type = type(node)
+    if (parts := _parts(kind)) is not None:
+        found.append(node)
+        for name in parts:
+            _collect(getattr(node, name), found)
 
 
 @cache
-def _parts(kind: type) -> tuple[str, ...]:
-    return (
-        tuple(f.name for f in fields(kind)) if is_dataclass(kind) and kind not in (Geometry, Interval, Values) else ()
-    )
+def _parts(kind: type) -> tuple[str, ...] | None:
+    """The fields to look into; none for what is no node at all, such as a number."""
+    if kind in (Geometry, Interval, Values):
+        return ()
+    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else None
 
 
 def asks_for_any(*conditions: Condition | None) -> bool:

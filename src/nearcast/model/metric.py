@@ -33,7 +33,7 @@ class _Surface(Protocol):
     def length(self, a: Point, b: Point) -> float: ...
     def covers(self, area: Area, point: Point) -> bool: ...
     def boundary(self, area: Area) -> Edges: ...
-    def scale(self, _point: Point) -> float: ...
+    def scale(self, point: Point) -> float: ...
     def views(self, point: Point) -> tuple[float, ...]: ...
     def segment(self, a: Point, b: Point) -> shapely.Geometry: ...
 
@@ -60,8 +60,8 @@ class _Earth:
     def boundary(self, area: Area) -> Edges:
         return area.earth_edges
 
-    def scale(self, _point: Point) -> float:
-        return math.cos(math.radians(_point.y))
+    def scale(self, point: Point) -> float:
+        return math.cos(math.radians(point.y))
 
     def views(self, point: Point) -> tuple[float, ...]:
         return (point.x, point.x + 360.0, point.x - 360.0)
@@ -90,7 +90,7 @@ class _Plane:
     def boundary(self, area: Area) -> Edges:
         return area.edges
 
-    def scale(self, _point: Point) -> float:
+    def scale(self, point: Point) -> float:  # noqa: ARG002  # a plane is the same everywhere
         return 1.0
 
     def views(self, point: Point) -> tuple[float, ...]:
@@ -127,8 +127,16 @@ class Ground:
         ways = [self._to_boundary(b, Point(*corner)) for corner in a.corners]
         return min(ways + [self._to_boundary(a, Point(*corner)) for corner in b.corners])
 
-    def depth(self, shape: Shape, point: Point) -> float:
-        """How far inside the boundary a point is, in metres; negative outside; not negative on the boundary."""
+    def depth(self, outer: Shape, inner: Shape) -> float:
+        """How far inside the boundary all of a shape is, in metres; negative if, and by how much, some of it is out."""
+        if isinstance(inner, Point):
+            return self._point_depth(outer, inner)
+        if isinstance(inner, Disc):
+            return self._point_depth(outer, inner.centre) - inner.radius
+        least = min(self._point_depth(outer, Point(*corner)) for corner in inner.corners)
+        return max(least, 0.0) if self.contains(outer, inner) else min(least, -_LEAST)
+
+    def _point_depth(self, shape: Shape, point: Point) -> float:
         if isinstance(shape, Point):
             return 0.0 - self._on.length(shape, point)
         if isinstance(shape, Disc):
@@ -139,14 +147,14 @@ class Ground:
     def covers(self, shape: Shape, point: Point) -> bool:
         if isinstance(shape, (Box, Polygon)):
             return self._on.covers(shape, point)
-        return self.depth(shape, point) >= 0
+        return self._point_depth(shape, point) >= 0
 
     def contains(self, outer: Shape, inner: Shape) -> bool:
         """Whether all of ``inner`` is in ``outer``. A disc is asked for a polygon's corners."""
         if isinstance(inner, Point):
             return self.covers(outer, inner)
         if isinstance(inner, Disc):
-            return self.depth(outer, inner.centre) >= inner.radius
+            return self.depth(outer, inner) >= 0
         if isinstance(outer, (Box, Polygon)):
             return bool(outer.planar.covers(inner.planar))
         return all(self.covers(outer, Point(*corner)) for corner in inner.corners)

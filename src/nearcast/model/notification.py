@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["Cause", "Kind", "Notification", "Reason", "by_entity", "by_fix", "by_timer", "notification_id"]
+__all__ = ["HIDDEN", "Cause", "Kind", "Notification", "Reason", "by_entity", "by_fix", "by_timer", "notification_id"]
 
 
 class Kind(StrEnum):
@@ -57,6 +57,10 @@ class Cause:
     entity: str
     number: int
     ordinal: int = 0
+
+
+HIDDEN = Cause("hidden", "", 0)
+"""Something that its receiver may not know happened. The id still tells it apart."""
 
 
 def by_fix(client: str, fix_time: int) -> Cause:

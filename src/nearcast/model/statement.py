@@ -121,8 +121,8 @@ class Options:
     expires: Duration | Instant | None = None
 
     def __post_init__(self) -> None:
-        if self.confidence is not None and not 0 < self.confidence < 1:
-            raise ModelError(f"confidence {self.confidence * 100:g} % is not between 0 % and 100 %")
+        if self.confidence is not None and not 0.5 <= self.confidence < 1:
+            raise ModelError("a confidence is at least 50 % and less than 100 %")
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def options(cast: Cast = WILD) -> SearchStrategy[Options]:
 
 
 def _percentages() -> SearchStrategy[float]:
-    return st.one_of(st.sampled_from([50, 68, 90, 99.9]), st.floats(1e-6, 99.99))
+    return st.one_of(st.sampled_from([50, 68, 90, 99.9]), st.floats(50, 99.99))
 
 
 def expiries(cast: Cast) -> Strategy:
