@@ -82,3 +82,11 @@ def test_a_schedule_in_brackets_turns_at_its_time() -> None:
     system.publish("van", "self", t=eight - 2)
     system.subscribe("ann", "near", "SELECT WHERE &location IN ANY LAYER z[DURING DAILY 08:00-09:00]", eight - 2)
     assert system.tick(eight + 10) == [("enter", "near", "van/self", "time", eight)]
+
+
+def test_a_subscription_that_has_expired_hears_of_no_retraction() -> None:
+    system = System()
+    system.move("van", 0, 0, 0)
+    system.publish("van", "self")
+    system.subscribe("ann", "near", "SELECT EXPIRES 1 s", 0)
+    assert system.retract("van", "self", 5) == []

@@ -343,17 +343,19 @@ class Reference:
         client = None if self._is_wide(s, change) else change.client
         candidates = {candidate.key: candidate for candidate in self.judge.candidates(s, client)}
         vanished = [key for key in s.pairs if key not in candidates and (client is None or client in key[1::2])]
-        verdicts: dict[Key, Verdict] = {}
-        for key, candidate in candidates.items():
-            now = self.time_of(s, key)
-            if now < min(s.expires, self.world.clients[s.owner].ends):
-                verdicts[key] = self.judge.judge(s, candidate, now, passing=passing)
-            else:
-                s.pairs.pop(key, None)
+        ends = min(s.expires, self.world.clients[s.owner].ends)
+        ended = {key for key in (*candidates, *vanished) if self.time_of(s, key) >= ends}
+        for key in ended:  # a subscription that ends tells nobody
+            s.pairs.pop(key, None)
+        verdicts = {
+            key: self.judge.judge(s, candidate, self.time_of(s, key), passing=passing)
+            for key, candidate in candidates.items()
+            if key not in ended
+        }
         how = s.subscription.choice or s.subscription.nearest
         current = {key for key, pair in s.pairs.items() if pair.since is not None}
         chosen = choose(how, {key: v.distance for key, v in verdicts.items() if v.satisfied}, current)
-        for key in vanished:
+        for key in (key for key in vanished if key not in ended):
             yield from self._settle(s, Candidate(key), Verdict(alive=True, gone=change.reason), False, change)
         for key, verdict in verdicts.items():
             yield from self._settle(s, candidates[key], verdict, key in chosen, change, passing)
