@@ -211,7 +211,10 @@ def test_what_was_told_is_what_is_so(log: Log) -> None:
     ended_at: dict[tuple[str, str], float] = {}
     for op, told in applied(reference, log):
         listener.hear(told, added_by(op, ended_at, reference))
-        ended_at = {owned: ends(reference, *owned) for owned in reference.subscriptions}
+        before, ended_at = ended_at, {owned: ends(reference, *owned) for owned in reference.subscriptions}
+        for n in told:  # nothing is heard after the end
+            owned = about(n)[:2]
+            assert n.time < max(before.get(owned, NEVER), ended_at.get(owned, NEVER)), n
         listener.believed = {subject for subject in listener.believed if not has_ended(reference, subject)}
         silent = {owned for owned, s in reference.subscriptions.items() if s.subscription.on is not None}
         assert listener.believed == {subject for subject in told_pairs(reference) if subject[:2] not in silent}
