@@ -8,13 +8,14 @@ from nearcast.errors import LanguageError, NearcastError, OpError, UnknownName
 from nearcast.language.oplog import decode_op, read_ops
 from nearcast.language.parse import parse
 from nearcast.match.explain import explain
+from nearcast.model import op as ops
 from tests.match.harness import System, heard
 
 
 @pytest.mark.parametrize("claim", ["owner", "id", "place", "floor"])
 def test_nobody_can_claim_what_is_built_in(s: System, claim: str) -> None:
     s.publish("b", "secret", f"PUBLISH AT POINT(0 0) TO #{claim} = 'ann'")
-    s.client("eve", 1, **{claim: "ann"})
+    s.apply(ops.SetClient(1, "eve", {claim: "ann"}))
     assert s.subscribe("eve", "s", "SELECT", 2) == []
     assert s.subscribe("eve", "t", f"SELECT AS ({claim} = 'ann')", 3) == []
 

@@ -51,7 +51,7 @@ def with_other_constants(s: Subscription) -> Subscription:
         dwell=o.dwell and o.dwell + 1,
         hysteresis=o.hysteresis and o.hysteresis + 1,
         cooldown=o.cooldown and o.cooldown + 1,
-        confidence=o.confidence and o.confidence / 2,
+        confidence=o.confidence and 0.5 + o.confidence / 4,
         fresh=None if o.fresh is None else o.fresh + 1,
         updates=o.updates,
         bandwidth=o.bandwidth and o.bandwidth / 2,

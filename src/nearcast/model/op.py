@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from nearcast.errors import ModelError
 from nearcast.model.constraint import Scalar
 from nearcast.model.fix import Position
 from nearcast.model.layer import Layer
@@ -49,6 +50,10 @@ class DefineLayer:
     layer: Layer
     patch: bool = False
     drop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.drop and not self.patch:
+            raise ModelError("regions are dropped from a layer that is patched, not from one that is replaced")
 
 
 @dataclass(frozen=True, slots=True)

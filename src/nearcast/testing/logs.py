@@ -270,8 +270,8 @@ def _definitions(stage: _Stage) -> SearchStrategy[ops.Op]:
         st.sampled_from([ops.DefineSpace(0, GAS), ops.DefineSpace(0, SHOP), *_premises(stage.scene)]),
         spaces(cast).map(lambda space: ops.DefineSpace(0, space)),
         places(cast).map(lambda place: ops.DefinePlace(0, place)),
-        st.builds(ops.DefineLayer, st.just(0), layers(cast), st.booleans(), drops),
-        st.builds(ops.DefineLayer, st.just(0), nothing, st.booleans(), drops),
+        st.builds(ops.DefineLayer, st.just(0), st.one_of(layers(cast), nothing)),
+        st.builds(ops.DefineLayer, st.just(0), st.one_of(layers(cast), nothing), st.just(True), drops),
         relations(cast).map(lambda relation: ops.DefineRelation(0, relation)),
         st.builds(
             lambda relation, where: ops.DefineRelation(0, _where(relation, where)), relations(cast), likely(cast)
