@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -145,9 +145,11 @@ def test_check_of_ten_thousand_statements_takes_less_than_ten_seconds(tmp_path: 
     one = "SELECT WHERE &location WITHIN {} m OF #location AND &price < {} AND #fuel < 20 % DWELL 5 min;"
     file = tmp_path / "many.lacl"
     file.write_text("\n".join(one.format(i, i % 90) for i in range(10_000)), encoding="utf-8")
-    start = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = nearcast("check", file)
-    assert time.perf_counter() - start < 10
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Processor time, which is what it takes on a core of its own: the tests beside this one do not count.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 10
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 10_000
 

@@ -66,9 +66,7 @@ def parse_home(text: str) -> Path | None:
 def ask(java: str | Path, *options: str) -> str:
     """What `java <options> -version` prints; empty if it does not run or fails."""
     try:
-        answer = subprocess.run(
-            [java, *options, "-version"], capture_output=True, text=True, timeout=60, check=True
-        )
+        answer = subprocess.run([java, *options, "-version"], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
     return answer.stderr + answer.stdout
