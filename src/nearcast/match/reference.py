@@ -22,7 +22,7 @@ from nearcast.model import op as ops
 from nearcast.model.fix import Fix
 from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.notification import Kind, Notification, Reason, by_entity, by_fix, by_timer
-from nearcast.model.statement import FromRelation, Publication, Subscription
+from nearcast.model.statement import FromRelation, Publication, RelationDefinition, Source, Subscription
 
 __all__ = ["Reference"]
 
@@ -256,12 +256,8 @@ class Reference:
                 known = self.subscriptions.get((client, id_))
             case ops.Forget(client=client):
                 return self._owns_what_sees_all(client)
-            case ops.DefineRelation(relation=relation):
-                return any(
-                    c.asks_for_any(r.filter, r.permit) for r in self.world.relations.values() if r.name == relation.name
-                )
-            case ops.RemoveRelation(name=name):
-                return any(c.asks_for_any(r.filter, r.permit) for r in self.world.relations.values() if r.name == name)
+            case ops.DefineRelation(relation=RelationDefinition(name=name)) | ops.RemoveRelation(name=name):
+                return self._relation_sees_all(FromRelation(name))
             case _:
                 return False
         return known is not None and known.sees_all
@@ -309,7 +305,7 @@ class Reference:
             self._forget(name)
         past = [(k, p.sees_all) for k, p in self.world.publications.items() if p.expires <= self._everyone]
         for key, sees_all in past:
-            del self.world.publications[key]
+            self.world.publications.pop(key, None)
             self._past.drop(("publication", *key))
             yield from self._advance(key[0], int(self._latest)) if sees_all else ()
         ended = [(k, s.sees_all) for k, s in self.subscriptions.items() if s.expires <= self._everyone]
@@ -391,16 +387,17 @@ class Reference:
 
     def _is_wide(self, s: Subscribed, change: Change) -> bool:
         """Whether an op of one client may turn pairs of others, or all pairs are the client's own."""
-        someone = any(p.sees_all for p in self.world.publications.values()) or self._relation_sees_all(s)
-        return self.thorough or change.client in (None, s.owner) or s.sees_all or someone
+        others = any(p.sees_all for p in self.world.publications.values())
+        own = change.client in (None, s.owner)
+        return self.thorough or own or s.sees_all or others or self._relation_sees_all(s.subscription.source)
 
     def _sees_all(self, s: Subscribed, key: Key) -> bool:
         """Whether a pair depends on what others publish."""
         published = None if key[3] else self.world.publications.get((key[1], key[0]))
-        return s.sees_all or (published is not None and published.sees_all) or self._relation_sees_all(s)
+        theirs = published is not None and published.sees_all
+        return s.sees_all or theirs or self._relation_sees_all(s.subscription.source)
 
-    def _relation_sees_all(self, s: Subscribed) -> bool:
-        source = s.subscription.source
+    def _relation_sees_all(self, source: Source) -> bool:
         relation = self.world.relations.get(source.name) if isinstance(source, FromRelation) else None
         return relation is not None and c.asks_for_any(relation.filter, relation.permit)
 
