@@ -65,7 +65,7 @@ class Disc:
 
 
 @dataclass(frozen=True)
-class _Area:
+class _Area(ABC):
     """What boxes and polygons share: a shapely form, made once."""
 
     @cached_property
@@ -107,8 +107,9 @@ class _Area:
         lines = getattr(left, "geoms", [left])
         return _edge_rows(tuple(line.coords) for line in lines if not line.is_empty)
 
+    @abstractmethod
     def rings(self) -> Sequence[tuple[Ring, ...]]:
-        raise NotImplementedError
+        """The parts, each an outer ring and its holes."""
 
 
 @dataclass(frozen=True)
