@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from nearcast.errors import LanguageError
@@ -90,3 +92,10 @@ def test_a_subscription_that_has_expired_hears_of_no_retraction() -> None:
     system.publish("van", "self")
     system.subscribe("ann", "near", "SELECT EXPIRES 1 s", 0)
     assert system.retract("van", "self", 5) == []
+
+
+@pytest.mark.parametrize("properties", [{"floor": "0;1", "`": 2**63}, {"level": 2, "altitude": [3, 1]}, {"radius": 5}])
+def test_a_layer_from_geojson_reads_back(properties: dict[str, object]) -> None:
+    feature = {"type": "Feature", "geometry": {"type": "Point", "coordinates": [1, 2]}, "properties": properties}
+    op = decode_op(json.dumps({"op": "layer", "time": 0, "name": "z", "features": [feature]}))
+    assert decode_op(encode_op(op)) == op

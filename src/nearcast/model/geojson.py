@@ -144,9 +144,9 @@ def _feature(r: LayerRegion) -> dict[str, Any]:
     for name, held in r.attributes.constraints:
         if isinstance(held, Values):
             properties[name] = held.items[0] if len(held.items) == 1 else list(held.items)
-    for name, heights in (("altitude", r.geometry.altitude), ("floor", r.geometry.floor)):
-        if heights is not None:
-            properties[name] = [heights.low, heights.high]
+    for names, heights in ((("altitude",), r.geometry.altitude), (("floor", "level"), r.geometry.floor)):
+        if heights is not None and not properties.keys() & names:  # the property that it was read from says it as it was
+            properties[names[0]] = [heights.low, heights.high]
     if isinstance(shape, (Point, Disc)):
         if isinstance(shape, Disc):
             properties["radius"] = shape.radius
