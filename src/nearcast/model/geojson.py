@@ -145,7 +145,8 @@ def _feature(r: LayerRegion) -> dict[str, Any]:
         if isinstance(held, Values):
             properties[name] = held.items[0] if len(held.items) == 1 else list(held.items)
     for names, heights in ((("altitude",), r.geometry.altitude), (("floor", "level"), r.geometry.floor)):
-        if heights is not None and not properties.keys() & names:  # the property that it was read from says it as it was
+        # The property that it was read from, if there is one, says it as it was.
+        if heights is not None and not properties.keys() & names:
             properties[names[0]] = [heights.low, heights.high]
     if isinstance(shape, (Point, Disc)):
         if isinstance(shape, Disc):
