@@ -195,3 +195,27 @@ def test_decision_29_a_new_subscription_says_what_is_true_now(s: System) -> None
     s.publish("c", "p", "PUBLISH AT POINT(5 0)", 4)
     again = s.subscribe("a", "s", "SELECT WHERE &location WITHIN 9 m OF #location", 5)
     assert heard(again) == [("snapshot", "b/p"), ("snapshot", "c/p")]
+
+
+def test_any_stands_on_one_side_only() -> None:
+    for text in ("ANY car IN ANY shop", "ANY car WITHIN 5 m OF ANY car", "ANY car IN ANY LAYER zones"):
+        with pytest.raises(LanguageError, match="one side only"):
+            parse(f"SELECT WHERE {text}")
+
+
+def test_a_whole_region_has_no_order() -> None:
+    with pytest.raises(LanguageError, match="no order"):
+        parse("SELECT WHERE &gas.* < 3")
+
+
+def test_an_edit_that_begins_or_ends_readings_begins_anew(s: System) -> None:
+    s.publish("lamp", "light", "PUBLISH AT POINT(0 0)")
+    assert heard(s.subscribe("a", "s", "SELECT", 1)) == [("snapshot", "lamp/light")]
+    assert s.subscribe("a", "s", "SELECT ON READING", 2) == []
+    assert heard(s.emit("lamp", "light", 1, 3)) == [("reading", "lamp/light")]
+    assert heard(s.subscribe("a", "s", "SELECT", 4)) == [("snapshot", "lamp/light")]
+
+
+def test_a_space_is_measured_as_the_location_is(s: System) -> None:
+    with pytest.raises(OpError, match="define location first"):
+        s.define("SPACE shop (x real, y real) METRIC earth", 1)

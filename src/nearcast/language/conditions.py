@@ -230,6 +230,8 @@ def _checked(compared: c.Compare) -> c.Compare:
         if absolute[0] != absolute[1] or absolute[0] not in (-1, 0, 1):
             raise Refused("a time is compared with a duration", "subtract a time: NOW - ENTERED(…) > 5 h")
         return compared
+    if any(isinstance(term, c.Ref) and term.name == "*" and term.space for term in everything):
+        raise Refused("a whole region has no order", "write CONTAINS, ENCLOSED BY or OVERLAPS")
     if any(isinstance(term, c.Ref) and _is_location(term) for term in everything):
         raise Refused("a location has no order", "write IN, WITHIN … OF, OVERLAPS or CONTAINS")
     if all(isinstance(term, c.Constant | c.Duration) for term in everything):

@@ -144,6 +144,8 @@ def _known(kind: str, name: str, known: Mapping[str, object]) -> None:
 
 def _redefined(name: str, metric: Metric, world: World) -> None:
     if name != "location":
+        if metric not in (Metric.EUCLIDEAN, world.metric):
+            raise OpError(f"space {name!r} is measured otherwise than location; define location first", "space")
         return
     if metric is Metric.EUCLIDEAN:
         raise OpError(

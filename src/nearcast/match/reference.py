@@ -116,8 +116,8 @@ class Reference:
     def _subscribe(self, subscription: Subscription, now: int) -> Change:
         key = (subscription.owner, subscription.id)
         old = self.subscriptions.get(key)
-        if old is not None and old.expires <= now:
-            self._drop_subscription(*key)
+        if old is not None and (old.expires <= now or (old.subscription.on is None) != (subscription.on is None)):
+            self._drop_subscription(*key)  # one that begins or ceases to hear readings is another subscription
             old = None
         reason = Reason.EDITED if old else Reason.SUBSCRIBED
         change = self._changed(f"subscription:{key[0]}/{key[1]}", reason, key[0], now)

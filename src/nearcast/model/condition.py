@@ -15,6 +15,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Literal
 
+from nearcast.errors import ModelError
 from nearcast.model.constraint import Interval, Scalar, Values
 from nearcast.model.place import PlaceName
 from nearcast.model.shape import Geometry
@@ -149,6 +150,11 @@ class Sum:
 Expression = Ref | Constant | Duration | Instant | Now | Entered | Left | MeanStay | Sum
 
 
+def _one_any(left: Subject, right: Target) -> None:
+    if isinstance(left, AnyOf) and isinstance(right, (AnyOf, InLayer)):
+        raise ModelError("ANY of a space stands on one side only, and not before a layer")
+
+
 # Conditions.
 
 
@@ -183,11 +189,17 @@ class Within:
     """Metres; a property of a side gives each object its own reach."""
     right: Target
 
+    def __post_init__(self) -> None:
+        _one_any(self.left, self.right)
+
 
 @dataclass(frozen=True, slots=True)
 class Inside:
     left: Subject
     right: Target
+
+    def __post_init__(self) -> None:
+        _one_any(self.left, self.right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +208,9 @@ class Crosses:
 
     left: Subject
     right: Target
+
+    def __post_init__(self) -> None:
+        _one_any(self.left, self.right)
 
 
 Spatial = Within | Inside | Crosses

@@ -148,19 +148,21 @@ def place_names(cast: Cast = WILD) -> SearchStrategy[PlaceName]:
 @brief
 def _places(cast: Cast, sides: str) -> SearchStrategy[Any]:
     """Conditions on locations. Two sides within a distance, the heart of most subscriptions, come up most."""
-    subjects: Strategy = weighted((3, _located(sides)), (1, _anyones(cast, sides))) if cast.any else _located(sides)
-    targets = st.one_of(
-        _located(sides),
-        geometries(cast),
-        place_names(cast),
-        *([_any_layers(cast, sides), _anyones(cast, sides)] if cast.any else []),
-    )
+    single = st.one_of(_located(sides), geometries(cast), place_names(cast))
+    ends: Strategy = st.tuples(_located(sides), single)
+    if cast.any:
+        many = st.one_of(_any_layers(cast, sides), _anyones(cast, sides))
+        ends = weighted(
+            (2, ends),
+            (2, st.tuples(_located(sides), many)),
+            (1, st.tuples(_anyones(cast, sides), single)),
+        )
     reach = weighted((3, cast.distances), (1, _refs(cast, "".join(_speakers(sides)))))
     return weighted(
         (3, _paired(cast, sides)),
-        (2, st.builds(c.Inside, subjects, targets)),
-        (2, st.builds(c.Within, subjects, reach, targets)),
-        (1, st.builds(c.Crosses, subjects, targets)),
+        (2, ends.map(lambda both: c.Inside(*both))),
+        (2, st.builds(lambda both, far: c.Within(both[0], far, both[1]), ends, reach)),
+        (1, ends.map(lambda both: c.Crosses(*both))),
     )
 
 
