@@ -59,6 +59,26 @@ def test_run_holds_fixes_back_for_the_lateness_window() -> None:
     assert json.loads(late.stderr)["stale"] == 0
 
 
+def test_run_begins_with_a_file_of_statements(tmp_path: Path) -> None:
+    file = tmp_path / "subs.lacl"
+    file.write_text("PUBLISH ad BY shop AT POINT(2 1);\nSUBSCRIBE near BY ann SELECT;", encoding="utf-8")
+    fix = '{"op": "move", "time": 5, "client": "ann", "lon": 2, "lat": 1}\n'
+    done = nearcast("run", "--statements", file, "--ops", "-", given="not json\n" + fix)
+    (told,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (told["kind"], told["time"]) == ("snapshot", "1970-01-01T00:00:05Z")
+
+
+@pytest.mark.parametrize("text", ["SELECT WERE &a = 1;", "SELECT;", "LAYER z FROM 'none.geojson';"])
+def test_run_stops_at_once_if_its_statements_are_not_valid(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "subs.lacl"
+    file.write_text(text, encoding="utf-8")
+    fix = '{"op": "tick", "time": 5}\n'
+    done = nearcast("run", "--statements", file, "--ops", "-", given=fix * 3)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("error") == 1
+
+
 def test_explain_answers_why_not() -> None:
     done = nearcast("explain", "--ops", FIRST, "--client", "ann", "--at", "2026-01-01T08:01:30Z")
     assert "fails   WHERE &location WITHIN 1000 m OF #location  (1750.3 m outside)" in done.stdout

@@ -153,15 +153,15 @@ def _applied(
     with click.open_file(log, "rb") as lines, warnings.catch_warnings(record=True) as repaired:
         warnings.simplefilter("always", GeometryWarning)
         for number, op in read_ops(lines):
+            if statements is not None and not isinstance(op, NearcastError):
+                for first in statement_ops(_read_text(statements), Path(statements).parent, op.time):
+                    yield from reference.apply(first)
+                statements = None
             try:
                 if isinstance(op, NearcastError):
                     raise op
                 if until is not None and op.time > until:
                     continue
-                if statements is not None:
-                    begun = list(statement_ops(_read_text(statements), Path(statements).parent, op.time))
-                    statements = None
-                    yield from (told for first in begun for told in reference.apply(first))
                 yield from reference.apply(op)
             except NearcastError as error:
                 refused.append(f"{log}:{number}: {error}")
