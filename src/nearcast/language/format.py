@@ -46,6 +46,7 @@ _KEYWORDS = """
 RESERVED = frozenset(_KEYWORDS.split())
 """Words that a name is quoted for, so that it never reads as anything else."""
 
+_LOCATIONS = frozenset(("any", "box", "disc", "layer", "multipolygon", "nearest", "place", "point", "polygon"))
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*\Z")
 _ESCAPED = re.compile(r"['\\\x00-\x1f\x7f]")
 _SHORT = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -376,7 +377,8 @@ def _name(name: str) -> str:
 
 
 def _level(level: str) -> str:
-    return level
+    """A level may be a keyword, such as floor, unless a location can begin with it."""
+    return level if _PLAIN_NAME.match(level) and level.lower() not in _LOCATIONS else _quoted(level)
 
 
 def _by(owner: str) -> str:
