@@ -6,7 +6,7 @@ No indexes and no cleverness. Every faster or distributed engine must give exact
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 
 from nearcast.match import admit
@@ -16,7 +16,7 @@ from nearcast.match.choice import choose
 from nearcast.match.history import Past
 from nearcast.match.tell import Change, Teller
 from nearcast.match.verdict import Candidate, Judge, Verdict
-from nearcast.match.world import Client, Key, Published, Subscribed, World
+from nearcast.match.world import Client, Key, Published, StatementKey, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.fix import Fix
@@ -44,8 +44,8 @@ class Reference:
         """Ops applied, by their name; fixes dropped as ``stale``, or ``forgotten`` with the client they waited for."""
         self._everyone: Moment = NEVER
         self._latest: Moment = NEVER
-        self._clocks: dict[str, Moment] = {}
-        self._last_fix: dict[str, int] = {}
+        self._clocks: MutableMapping[str, int] = {}
+        self._last_fix: MutableMapping[str, int] = {}
         self._versions: dict[str, tuple[int, int]] = {}
         self._past = Past(self.world, self._clock)
         self.judge = Judge(self.world, self._past)
@@ -70,7 +70,7 @@ class Reference:
             now = int(max(now, self._latest))
         yield from self._advance(None, now)
         if not isinstance(op, ops.Tick):
-            entity = self.world.define(op)
+            entity = self._define(op)
             cause = by_entity(entity, *self._version(entity, now))
             yield from self._step(Change(cause, Reason.DEFINED))
         yield from self._bury()
@@ -86,7 +86,7 @@ class Reference:
             case ops.Publish(publication=publication):
                 yield from self._step(self._publish(publication, now))
             case ops.Retract(client=client, id=id_):
-                self.world.publications.pop((client, id_), None)  # its lease may just have ended with all it had
+                self._drop_publication((client, id_))  # its lease may just have ended with all it had
                 yield from self._step(self._changed(f"publication:{client}/{id_}", Reason.RETRACTED, client, now))
                 self._past.drop(("publication", client, id_))
             case ops.Subscribe(subscription=subscription):
@@ -149,11 +149,23 @@ class Reference:
         self.counts["forgotten"] += len(held)
         if self._owns_what_sees_all(client):
             self._set_clock(client, int(self._latest))
-        for owner, id_ in [key for key in self.world.publications if key[0] == client]:
-            del self.world.publications[owner, id_]
-            self._past.drop(("publication", owner, id_))
-        for owner, id_ in [key for key in self.subscriptions if key[0] == client]:
-            self._drop_subscription(owner, id_)
+        published, subscribed = self._owned(client)
+        for key in list(published):
+            self._drop_publication(key)
+            self._past.drop(("publication", *key))
+        for key in list(subscribed):
+            self._drop_subscription(*key)
+
+    def _owned(self, client: str) -> tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]]:
+        """What a client publishes, and what it subscribes to."""
+        published = {key: p for key, p in self.world.publications.items() if key[0] == client}
+        return published, {key: s for key, s in self.subscriptions.items() if key[0] == client}
+
+    def _define(self, op: ops.SystemOp) -> str:
+        return self.world.define(op)
+
+    def _drop_publication(self, key: StatementKey) -> None:
+        self.world.publications.pop(key, None)
 
     def _drop_subscription(self, owner: str, id_: str) -> None:
         self.subscriptions.pop((owner, id_), None)
@@ -165,9 +177,8 @@ class Reference:
         change = Change(cause, Reason.EMITTED, op.client)
         told = [
             self._teller.reading(s, key, now, change, op.values)
-            for s in self.subscriptions.values()
-            for key, pair in s.pairs.items()
-            if key[:2] == (op.publication, op.client) and pair.binding is Binding.ACTIVE
+            for s, key, pair in self._bound(op.client, op.publication)
+            if pair.binding is Binding.ACTIVE
             for now in (self.time_of(s, key),)
             if self.judge.hears(s, key, op.values, now)
         ]
@@ -175,12 +186,13 @@ class Reference:
 
     def bindings(self, client: str, publication: str) -> dict[tuple[str, str], Binding]:
         """How a source stands to each subscription that it is bound to, by (subscriber, subscription)."""
-        return {
-            name: pair.binding
-            for name, s in self.subscriptions.items()
-            for key, pair in s.pairs.items()
-            if key[:2] == (publication, client)
-        }
+        return {(s.owner, s.subscription.id): pair.binding for s, _, pair in self._bound(client, publication)}
+
+    def _bound(self, client: str, publication: str) -> Iterator[tuple[Subscribed, Key, Pair]]:
+        for s in self.subscriptions.values():
+            for key, pair in s.pairs.items():
+                if key[:2] == (publication, client):
+                    yield s, key, pair
 
     # ---- fixes -----------------------------------------------------------------------------------
 
@@ -202,11 +214,16 @@ class Reference:
     def _release(self, time: int) -> Iterator[Notification]:
         """Apply the held fixes whose window a tick closes, of all clients in order of time."""
         ready = []
-        for name, client in self.world.clients.items():
+        for name in self._waiting():
+            client = self.world.clients[name]
             window = self.lateness if client.lateness is None else client.lateness
             ready += [(fix.time, name, fix) for fix in self._take(client, time - window)]
         for _, name, fix in sorted(ready, key=lambda held: held[:2]):
             yield from self._fix(name, fix)
+
+    def _waiting(self) -> list[str]:
+        """The clients whose fixes may be held back."""
+        return list(self.world.clients)
 
     @staticmethod
     def _take(client: Client, until: Moment) -> list[Fix]:
@@ -263,8 +280,8 @@ class Reference:
         return known is not None and known.sees_all
 
     def _owns_what_sees_all(self, client: str) -> bool:
-        published = (p.sees_all for key, p in self.world.publications.items() if key[0] == client)
-        return any(published) or any(s.sees_all for key, s in self.subscriptions.items() if key[0] == client)
+        published, subscribed = self._owned(client)
+        return any(p.sees_all for p in published.values()) or any(s.sees_all for s in subscribed.values())
 
     def _set_clock(self, client: str | None, now: int) -> None:
         if client is None:
@@ -286,12 +303,16 @@ class Reference:
     def _next_due(self, client: str | None, now: int) -> int | None:
         pairs = (
             pair.due
-            for s in self.subscriptions.values()
+            for s in self._timed()
             for key, pair in s.pairs.items()
             if pair.due is not None
             and (client is None or client in (s.owner, key[1], key[3]) or self._sees_all(s, key))
         )
         return min((due for due in (*pairs, *self._past.dues(client)) if due <= now), default=None)
+
+    def _timed(self) -> Iterable[Subscribed]:
+        """The subscriptions whose pairs may turn by themselves."""
+        return self.subscriptions.values()
 
     def _wake(self, name: str, now: int) -> Client:
         """The client, alive: every op of its own renews its lease."""
@@ -301,18 +322,25 @@ class Reference:
 
     def _bury(self) -> Iterator[Notification]:
         """Drop what everyone's time has passed; those concerned were told when it came due."""
-        for name in [n for n, client in self.world.clients.items() if client.ends <= self._everyone]:
+        clients, published, subscribed = self._mortal()
+        for name in [n for n in clients if self.world.clients[n].ends <= self._everyone]:
             self._forget(name)
-        past = [(k, p.sees_all) for k, p in self.world.publications.items() if p.expires <= self._everyone]
+        past = [(k, p.sees_all) for k, p in published.items() if p.expires <= self._everyone]
         for key, sees_all in past:
-            self.world.publications.pop(key, None)
+            self._drop_publication(key)
             self._past.drop(("publication", *key))
             yield from self._advance(key[0], int(self._latest)) if sees_all else ()
-        ended = [(k, s.sees_all) for k, s in self.subscriptions.items() if s.expires <= self._everyone]
+        ended = [(k, s.sees_all) for k, s in subscribed.items() if s.expires <= self._everyone]
         for key, sees_all in ended:
             self._drop_subscription(*key)
             yield from self._advance(key[0], int(self._latest)) if sees_all else ()
         self._versions = {entity: v for entity, v in self._versions.items() if v[0] >= self._everyone}
+
+    def _mortal(
+        self,
+    ) -> tuple[Iterable[str], Mapping[StatementKey, Published], Mapping[StatementKey, Subscribed]]:
+        """What may end by itself: clients by their lease, statements by their expiry."""
+        return self.world.clients, self.world.publications, self.subscriptions
 
     def _version(self, entity: str, now: int) -> tuple[int, int]:
         """The time it took effect and, for several at one time, which of them it was."""
@@ -327,17 +355,28 @@ class Reference:
 
     def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
         """Ask again what the change may have turned, and tell the transitions: leaves first, in a fixed order."""
-        self._past.observe(self.subscriptions, passing)
+        self._observe(passing)
         told: list[Notification] = []
-        for s in list(self.subscriptions.values()):
+        for s in self._concerned(change):
             if passing is None or self._looks_at_steps(s):
                 told += self._match(s, change, passing)
         return sorted(told, key=lambda n: n.order)
 
+    def _observe(self, passing: str | None) -> None:
+        self._past.observe(self.subscriptions, passing)
+
+    def _concerned(self, change: Change) -> list[Subscribed]:  # noqa: ARG002  # an engine with an index asks fewer
+        """The subscriptions that a change may turn."""
+        return list(self.subscriptions.values())
+
+    def _candidates(self, s: Subscribed, client: str | None) -> Iterable[Candidate]:
+        """What a subscription may match; with a client, only what involves it."""
+        return self.judge.candidates(s, client)
+
     def _match(self, s: Subscribed, change: Change, passing: str | None) -> Iterator[Notification]:
         s.latches = self.judge.latched_life(s, int(self._clock((s.owner,))), passing)
         client = None if self._is_wide(s, change) else change.client
-        candidates = {candidate.key: candidate for candidate in self.judge.candidates(s, client)}
+        candidates = {candidate.key: candidate for candidate in self._candidates(s, client)}
         vanished = [key for key in s.pairs if key not in candidates and (client is None or client in key[1::2])]
         ends = min(s.expires, self.world.clients[s.owner].ends)
         ended = {key for key in (*candidates, *vanished) if self.time_of(s, key) >= ends}
@@ -387,9 +426,12 @@ class Reference:
 
     def _is_wide(self, s: Subscribed, change: Change) -> bool:
         """Whether an op of one client may turn pairs of others, or all pairs are the client's own."""
-        others = any(p.sees_all for p in self.world.publications.values())
         own = change.client in (None, s.owner)
-        return self.thorough or own or s.sees_all or others or self._relation_sees_all(s.subscription.source)
+        wide = self.thorough or own or s.sees_all or self._some_publisher_sees_all()
+        return wide or self._relation_sees_all(s.subscription.source)
+
+    def _some_publisher_sees_all(self) -> bool:
+        return any(p.sees_all for p in self.world.publications.values())
 
     def _sees_all(self, s: Subscribed, key: Key) -> bool:
         """Whether a pair depends on what others publish."""
@@ -403,12 +445,16 @@ class Reference:
 
     def _looks_at_steps(self, s: Subscribed) -> bool:
         """Whether CROSSES matters; a crossing never counts for dwell."""
-        everyone = [p.publication.filter for p in self.world.publications.values()]
+        if s.subscription.options.dwell:
+            return False
         source = s.subscription.source
         relation = self.world.relations.get(source.name) if isinstance(source, FromRelation) else None
         theirs = (relation.filter, relation.permit) if relation else ()
-        statements = (s.subscription.filter, s.subscription.life, theirs, *everyone)
-        return not s.subscription.options.dwell and any(isinstance(n, c.Crosses) for n in c.walk(statements))
+        own = c.asks_for_steps(s.subscription.filter, s.subscription.life, theirs)
+        return own or self._some_publisher_looks_at_steps()
+
+    def _some_publisher_looks_at_steps(self) -> bool:
+        return any(c.asks_for_steps(p.publication.filter) for p in self.world.publications.values())
 
 
 def _ends(expires: c.Duration | c.Instant | None, now: int) -> Moment:

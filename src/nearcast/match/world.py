@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -23,11 +23,15 @@ from nearcast.model.shape import Geometry
 from nearcast.model.space import LOCATION, Metric, SubjectSpace
 from nearcast.model.statement import Options, Publication, RelationDefinition, Subscription
 
-__all__ = ["Client", "Key", "Published", "Side", "Subscribed", "World"]
+__all__ = ["Client", "Key", "Published", "Side", "StatementKey", "Subscribed", "World"]
 
 Key = tuple[str, str, str, str]
 """What a subscription matches: (publication, publisher, region, peer); what does not apply is empty. Ties are broken
 in this order."""
+
+
+StatementKey = tuple[str, str]
+"""The owner of a publication or subscription, and its id."""
 
 
 @dataclass(slots=True)
@@ -131,7 +135,7 @@ class World:
         self.places: dict[str, Place] = {}
         self.layers: dict[str, Layer] = {}
         self.relations: dict[str, RelationDefinition] = {}
-        self.clients: dict[str, Client] = {}
+        self.clients: MutableMapping[str, Client] = {}
         self.publications: dict[tuple[str, str], Published] = {}
 
     @property

@@ -52,6 +52,7 @@ __all__ = [
     "Target",
     "Within",
     "asks_for_any",
+    "asks_for_steps",
     "walk",
 ]  # fmt: skip
 
@@ -284,3 +285,8 @@ def _parts(kind: type) -> tuple[str, ...] | None:
 def asks_for_any(*conditions: Condition | None) -> bool:
     """Whether a condition looks at what other clients publish."""
     return any(isinstance(node, AnyOf) for node in walk(conditions))
+
+
+def asks_for_steps(*conditions: Any) -> bool:
+    """Whether a condition looks at the way between two fixes."""
+    return any(isinstance(node, Crosses) for node in walk(conditions))

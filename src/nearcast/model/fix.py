@@ -33,6 +33,10 @@ class Position:
             value = getattr(self, name)
             if value is not None and not is_finite(value):
                 raise ModelError(f"{name} {value!r:.20} is not a finite number")
+            if value is not None:
+                object.__setattr__(self, name, float(value))
+        if self.point is not None:
+            object.__setattr__(self, "point", Point(float(self.point.x), float(self.point.y)))
         if self.accuracy is not None and self.accuracy < 0:
             raise ModelError(f"accuracy {self.accuracy!r} is negative; it is a radius in metres")
 

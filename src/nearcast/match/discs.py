@@ -1,0 +1,367 @@
+"""An index of discs of very different sizes: which of them hold a point.
+
+Levels of square cells, each level twice as wide as the one below. A disc lies on the level whose cells are one to
+two times as wide as it is, so it touches at most four of them, and a point looks into one cell of each level that
+has discs. A cell's postings lie together and carry the discs' geometry, as 32-bit offsets from the cell's own
+anchor: 20 bytes to read for each disc in the neighbourhood, and exact coordinates only for the few that this cannot
+decide.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nearcast.match.columns import grown
+from nearcast.match.compiled import njit
+from nearcast.match.globe import (
+    FLAT,
+    HIGHEST,
+    IN,
+    LOWEST,
+    OUT,
+    PER_METRE,
+    SPAN,
+    TIGHTEST,
+    UNSURE,
+    A,
+    band,
+    cell_key,
+    cell_of,
+    face_of,
+    in_space,
+    spread,
+)  # fmt: skip
+
+__all__ = ["DiscArrays", "DiscGrid", "anchor", "exact_side", "find_cell", "side_of", "slack_of"]
+
+_WIDE = 1e6
+"""Metres. Larger discs are few, and are looked at one by one."""
+_CUBED = 1 / (24 * TIGHTEST * TIGHTEST)
+"""2R sin(r / 2R) >= r - r³/24R²."""
+_CLASSES = 32
+"""Postings of a cell have room for 2**class of them."""
+_CELLS, _USED, _EARTH = 0, 1, 2
+"""In ``meta``: cells taken, postings ever taken, and whether this is the earth."""
+
+
+class DiscArrays(NamedTuple):
+    """What compiled loops see of the index."""
+
+    key: npt.NDArray[np.int64]
+    """Open-addressed: the cell, or -1."""
+    start: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    room: npt.NDArray[np.int8]
+    whole: npt.NDArray[np.int32]
+    """Postings: row of the disc last, before it ..."""
+    real: npt.NDArray[np.float32]
+    """... the same memory as numbers: offset in space (3), radius."""
+    free: npt.NDArray[np.int32]
+    """By class, the first free run of postings."""
+    levels: npt.NDArray[np.int64]
+    """How many discs each level has."""
+    wide: npt.NDArray[np.int32]
+    x: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+    radius: npt.NDArray[np.float64]
+    meta: npt.NDArray[np.int64]
+
+
+class DiscGrid:
+    """Discs by row. Rows are the caller's, who also keeps what else belongs to them."""
+
+    def __init__(self, earth: bool, cells: int = 64) -> None:
+        self.earth = earth
+        self._wide: list[int] = []
+        pool = np.zeros((64, 5), np.int32)
+        self.arrays = DiscArrays(
+            key=np.full(cells, -1, np.int64),
+            start=np.zeros(cells, np.int32),
+            counts=np.zeros(cells, np.int32),
+            room=np.zeros(cells, np.int8),
+            whole=pool,
+            real=pool.view(np.float32),
+            free=np.full(_CLASSES, -1, np.int32),
+            levels=np.zeros(HIGHEST - LOWEST + 1, np.int64),
+            wide=np.zeros(0, np.int32),
+            x=np.zeros(0),
+            y=np.zeros(0),
+            radius=np.zeros(0),
+            meta=np.array([0, 0, earth], np.int64),
+        )
+
+    def add(self, rows: npt.NDArray[np.int64], x: npt.ArrayLike, y: npt.ArrayLike, radius: npt.ArrayLike) -> None:
+        if not len(rows):
+            return
+        a, size = self.arrays, int(rows.max()) + 1
+        self.arrays = a = a._replace(x=grown(a.x, size), y=grown(a.y, size), radius=grown(a.radius, size))
+        a.x[rows], a.y[rows], a.radius[rows] = x, y, radius
+        done = 0
+        while True:
+            done, wide = _insert(self.arrays, rows, done)
+            if wide >= 0:
+                self._wide.append(wide)
+            elif done == len(rows):
+                break
+            else:
+                self._make_room()
+        self.arrays = self.arrays._replace(wide=np.array(self._wide, np.int32))
+
+    def remove(self, rows: npt.NDArray[np.int64]) -> None:
+        _remove(self.arrays, rows)
+        if self._wide:
+            gone = set(rows.tolist())
+            self._wide = [row for row in self._wide if row not in gone]
+            self.arrays = self.arrays._replace(wide=np.array(self._wide, np.int32))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for name, array in self.arrays._asdict().items() if name != "real")
+
+    def _make_room(self) -> None:
+        """Double whatever is nearly full."""
+        a = self.arrays
+        if a.meta[_CELLS] * 10 >= len(a.key) * 7 - 80:
+            n = 2 * len(a.key)
+            key, room = np.full(n, -1, np.int64), np.zeros(n, np.int8)
+            start, counts = np.zeros(n, np.int32), np.zeros(n, np.int32)
+            _rehash(a, key, start, counts, room)
+            self.arrays = a = a._replace(key=key, start=start, counts=counts, room=room)
+        pool = np.zeros((len(a.whole) + max(64, len(a.whole) // 2), 5), np.int32)
+        pool[: len(a.whole)] = a.whole
+        self.arrays = a._replace(whole=pool, real=pool.view(np.float32))
+
+
+# ---- cells ---------------------------------------------------------------------------------------------
+
+
+@njit
+def _slot(key: int, size: int) -> int:
+    h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return int(h >> np.uint64(33)) & (size - 1)
+
+
+@njit
+def find_cell(a: DiscArrays, key: int) -> int:
+    """Where a cell is; if it is not there, the complement of where it would go."""
+    size = len(a.key)
+    at = _slot(key, size)
+    while True:
+        found = a.key[at]
+        if found == key:
+            return at
+        if found == -1:
+            return ~at
+        at = (at + 1) & (size - 1)
+
+
+@njit
+def _rehash(
+    a: DiscArrays, key: npt.NDArray[np.int64], start: npt.NDArray[np.int32], count: npt.NDArray[np.int32],
+    room: npt.NDArray[np.int8],
+) -> None:  # fmt: skip
+    for i in range(len(a.key)):
+        if a.key[i] != -1:
+            at = _slot(a.key[i], len(key))
+            while key[at] != -1:
+                at = (at + 1) & (len(key) - 1)
+            key[at], start[at], count[at], room[at] = a.key[i], a.start[i], a.counts[i], a.room[i]
+
+
+@njit
+def anchor(face: int, level: int, ix: int, iy: int) -> tuple[float, float, float]:
+    """A point of space near a cell. Postings give their place relative to it."""
+    side = 1.0 / PER_METRE[level - LOWEST]
+    u, v = (ix + 0.5) * side, (iy + 0.5) * side
+    if face == FLAT:
+        return u, v, 0.0
+    w = A / math.sqrt(A * A + u * u + v * v)
+    depth, s, t = w * A, w * u, w * v
+    if face == 0:
+        return depth, s, t
+    if face == 1:
+        return -depth, s, t
+    if face == 2:
+        return s, depth, t
+    if face == 3:
+        return s, -depth, t
+    if face == 4:
+        return s, t, depth
+    return s, t, -depth
+
+
+@njit
+def slack_of(level: int, face: int) -> float:
+    """How far a distance from 32-bit offsets may be off: they have 24 bits, and reach from the anchor to the cell.
+
+    The anchor is on a sphere of the equator's radius, which the poles are 21 km inside of.
+    """
+    reach = 4.0 / PER_METRE[level - LOWEST]
+    return 2e-7 * float(reach if face == FLAT else reach + 25000.0)
+
+
+# ---- postings ------------------------------------------------------------------------------------------
+
+
+@njit
+def _level_of(width: float) -> int:
+    """The level whose cells are at least so wide, and less than twice."""
+    if width <= 1.0 / PER_METRE[0]:
+        return LOWEST
+    return math.ceil(math.log2(width))
+
+
+@njit
+def _home(a: DiscArrays, row: int) -> tuple[float, float, float, float, int]:
+    """A disc's centre in space, how far it surely reaches, and its level; ``LOWEST - 1`` if it is a wide one."""
+    x, y, radius = a.x[row], a.y[row], a.radius[row]
+    earth = a.meta[_EARTH] != 0
+    reach = band(radius, earth)[1]
+    if earth:
+        px, py, pz = in_space(x, y)
+        if radius > _WIDE:
+            return px, py, pz, reach, LOWEST - 1
+        face = face_of(px, py, pz)
+        west, south, east, north = spread(face, px, py, pz, reach)
+        return px, py, pz, reach, _level_of(max(east - west, north - south))
+    reach += 1e-12 * (abs(x) + abs(y))
+    level = _level_of(2 * reach)
+    if level > HIGHEST or max(abs(x), abs(y)) + reach > SPAN / 2 / PER_METRE[level - LOWEST]:
+        level = LOWEST - 1
+    return x, y, 0.0, reach, level
+
+
+@njit
+def _insert(a: DiscArrays, rows: npt.NDArray[np.int64], done: int) -> tuple[int, int]:
+    """Insert from ``done`` on. Gives how far it got, and the row of a wide disc that it leaves to the caller."""
+    for i in range(done, len(rows)):
+        if a.meta[_CELLS] * 10 >= len(a.key) * 7 - 80:
+            return i, -1
+        row = rows[i]
+        px, py, pz, reach, level = _home(a, row)
+        if level < LOWEST:
+            return i + 1, row
+        if not _room_for(a, px, py, pz, reach, level):
+            return i, -1
+        for face in range(FLAT if a.meta[_EARTH] == 0 else 0, FLAT + 1 if a.meta[_EARTH] == 0 else FLAT):
+            west, south, east, north = spread(face, px, py, pz, reach)
+            if west > east or south > north:
+                continue
+            for ix in range(cell_of(west, level), cell_of(east, level) + 1):
+                for iy in range(cell_of(south, level), cell_of(north, level) + 1):
+                    _post(a, row, px, py, pz, face, level, ix, iy)
+        a.levels[level - LOWEST] += 1
+    return len(rows), -1
+
+
+@njit
+def _room_for(a: DiscArrays, px: float, py: float, pz: float, reach: float, level: int) -> bool:
+    """Whether all of a disc's postings surely fit: each may move a cell's postings to a place twice as large."""
+    needed = 0
+    for face in range(FLAT if a.meta[_EARTH] == 0 else 0, FLAT + 1 if a.meta[_EARTH] == 0 else FLAT):
+        west, south, east, north = spread(face, px, py, pz, reach)
+        if west > east or south > north:
+            continue
+        for ix in range(cell_of(west, level), cell_of(east, level) + 1):
+            for iy in range(cell_of(south, level), cell_of(north, level) + 1):
+                at = find_cell(a, cell_key(face, level, ix, iy))
+                needed += 1 if at < 0 else 2 << a.room[at]
+    return int(a.meta[_USED]) + needed <= len(a.whole)
+
+
+@njit
+def _take_run(a: DiscArrays, size: int) -> int:
+    """A run of 2**size postings."""
+    start = a.free[size]
+    if start >= 0:
+        a.free[size] = a.whole[start, 0]
+        return int(start)
+    start = a.meta[_USED]
+    a.meta[_USED] += 1 << size
+    return int(start)
+
+
+@njit
+def _post(a: DiscArrays, row: int, px: float, py: float, pz: float, face: int, level: int, ix: int, iy: int) -> None:
+    key = cell_key(face, level, ix, iy)
+    at = find_cell(a, key)
+    if at < 0:
+        at = ~at
+        a.key[at], a.room[at], a.counts[at], a.start[at] = key, 0, 0, _take_run(a, 0)
+        a.meta[_CELLS] += 1
+    elif a.counts[at] == 1 << a.room[at]:
+        old, size = a.start[at], a.room[at]
+        new = _take_run(a, size + 1)
+        a.whole[new : new + a.counts[at]] = a.whole[old : old + a.counts[at]]
+        a.whole[old, 0] = a.free[size]
+        a.free[size] = old
+        a.start[at], a.room[at] = new, size + 1
+    ax, ay, az = anchor(face, level, ix, iy)
+    slot = a.start[at] + a.counts[at]
+    a.real[slot, 0], a.real[slot, 1], a.real[slot, 2] = px - ax, py - ay, pz - az
+    a.real[slot, 3], a.whole[slot, 4] = a.radius[row], row
+    a.counts[at] += 1
+
+
+@njit
+def _remove(a: DiscArrays, rows: npt.NDArray[np.int64]) -> None:
+    for row in rows:
+        px, py, pz, reach, level = _home(a, row)
+        if level < LOWEST:
+            continue
+        for face in range(FLAT if a.meta[_EARTH] == 0 else 0, FLAT + 1 if a.meta[_EARTH] == 0 else FLAT):
+            west, south, east, north = spread(face, px, py, pz, reach)
+            if west > east or south > north:
+                continue
+            for ix in range(cell_of(west, level), cell_of(east, level) + 1):
+                for iy in range(cell_of(south, level), cell_of(north, level) + 1):
+                    _unpost(a, row, cell_key(face, level, ix, iy))
+        a.levels[level - LOWEST] -= 1
+
+
+@njit
+def _unpost(a: DiscArrays, row: int, key: int) -> None:
+    """The last posting takes the place of the one that goes."""
+    at = find_cell(a, key)
+    if at < 0:
+        return
+    for slot in range(a.start[at], a.start[at] + a.counts[at]):
+        if a.whole[slot, 4] == row:
+            a.counts[at] -= 1
+            a.whole[slot] = a.whole[a.start[at] + a.counts[at]]
+            return
+
+
+# ---- questions -----------------------------------------------------------------------------------------
+
+
+@njit
+def side_of(a: DiscArrays, slot: int, dx: float, dy: float, dz: float, slack: float) -> int:
+    """On which side of a posting's disc a point is, relative to the cell's anchor; unsure if 24 bits do not say."""
+    x, y, z = dx - a.real[slot, 0], dy - a.real[slot, 1], dz - a.real[slot, 2]
+    squared = x * x + y * y + z * z
+    radius = float(a.real[slot, 3])
+    outer = radius + slack
+    if squared > outer * outer:
+        return OUT
+    inner = radius - radius * radius * radius * _CUBED - slack
+    return IN if inner > 0 and squared <= inner * inner else UNSURE
+
+
+@njit
+def exact_side(a: DiscArrays, row: int, px: float, py: float, pz: float) -> int:
+    """On which side of a disc a point of space is, by the proven band; unsure only within it."""
+    earth = a.meta[_EARTH] != 0
+    x, y, z = a.x[row], a.y[row], 0.0
+    if earth:
+        x, y, z = in_space(x, y)
+    inner, outer = band(a.radius[row], earth)
+    chord = math.sqrt((px - x) * (px - x) + (py - y) * (py - y) + (pz - z) * (pz - z))
+    if chord > outer:
+        return OUT
+    return IN if chord < inner else UNSURE

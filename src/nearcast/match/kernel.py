@@ -1,0 +1,496 @@
+"""The kernel: the answers of the reference, at the speed of the machine.
+
+It is the reference with columns for clients, indexes that say what an op can touch, and lanes: families of
+subscriptions whose answers to moves are compiled (`lane`). A subscription that no lane takes is judged by the
+definition itself, pair by pair, and so are the pairs of a lane that an op other than a move touches. What is in a
+lane has no state: before such an op its matching pairs are written out, and after it they are dropped again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from nearcast.match.binding import Binding
+from nearcast.match.chain import Pair
+from nearcast.match.clients import Clients, Times
+from nearcast.match.crossings import inside
+from nearcast.match.history import tracked
+from nearcast.match.lane import Lane, Stage, Touched, positions
+from nearcast.match.moves import Moves, take_moves
+from nearcast.match.names import Names
+from nearcast.match.reference import Reference
+from nearcast.match.regions import Regions
+from nearcast.match.registry import Publications, Subscriptions
+from nearcast.match.tell import Change
+from nearcast.match.told import ENTER, Events, Told, joined
+from nearcast.match.verdict import Candidate, Verdict
+from nearcast.match.world import Key, Published, StatementKey, Subscribed
+from nearcast.match.zones import ZoneLane
+from nearcast.model import condition as c
+from nearcast.model import op as ops
+from nearcast.model.fix import Fix
+from nearcast.model.layer import LayerRegion
+from nearcast.model.moment import FOREVER, NEVER
+from nearcast.model.notification import Kind, Notification, Reason, by_fix
+from nearcast.model.space import Metric
+from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, Publication, Subscription, spanned_layer
+
+__all__ = ["Kernel"]
+
+Reals = npt.NDArray[np.float64]
+Wholes = npt.NDArray[np.int64]
+
+
+class Kernel(Reference):
+    """One state. ``apply`` takes an op as the reference does; ``move`` and ``apply_table`` take columns."""
+
+    def __init__(self, lateness: int = 0) -> None:
+        super().__init__(lateness)
+        self.clients = Clients(lateness)
+        self.world.clients = self.clients
+        self._clocks, self._last_fix = Times(self.clients, "clock"), Times(self.clients, "last")
+        self.stage = Stage(self.world, self.clients, Names(), Subscriptions(), Publications(), [], {})
+        self.lanes: tuple[Lane, ...] = (ZoneLane(self.stage),)
+        self._lane_of: dict[StatementKey, Lane] = {}
+        self._enlisted: dict[StatementKey, Subscribed] = {}
+        self._general: dict[StatementKey, Subscribed] = {}
+        """Subscriptions that no lane takes."""
+        self._odd: dict[StatementKey, Published] = {}
+        """Publications that no lane takes, so that their pairs are judged by the definition with any subscription."""
+        self._published_by: dict[str, dict[StatementKey, Published]] = {}
+        self._subscribed_by: dict[str, dict[StatementKey, Subscribed]] = {}
+        self._ending: tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]] = ({}, {})
+        self._tracking: set[tuple[str, str, str]] = set()
+        self._all_seeing = 0
+        self._step_watching = 0
+        self._touched: Touched | None = None
+        self._scope: dict[StatementKey, dict[Key, Candidate]] = {}
+        """While an op other than a move is applied: the pairs in lanes that it may turn."""
+
+    # ---- moves in bulk ---------------------------------------------------------------------------
+
+    def run(self, rows: Wholes, time: Wholes, position: Reals, place: Wholes | None = None) -> Told:
+        """Apply a run of fixes, and give what they turned. ``position``: x, y, altitude, floor, accuracy.
+
+        Only for a kernel that `is_compiled`, and for plain clients.
+        """
+        for lane in self.lanes:
+            lane.begin()
+        everyone, place = _least(self._everyone), np.full(len(rows), -1) if place is None else place
+        moves = take_moves(self.clients.columns, rows, time, position, place, everyone, self.clients.earth)
+        self.counts["Move"] += len(rows)
+        self.counts["stale"] += len(rows) - len(moves)
+        if len(moves):
+            self._latest = max(self._latest, int(moves.now.max()))
+        return self._told([events for lane in self.lanes for events in lane.run(moves)], moves)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether every pair is in a lane, so that moves need nothing else."""
+        return not self._general and not self._odd
+
+    def _told(self, parts: list[Events], moves: Moves) -> Told:
+        stage = self.stage
+        register = (stage.clients, stage.texts, stage.subscriptions, stage.publications, stage.tables)
+        return joined(parts or [_NO_EVENTS], moves, *register)
+
+    # ---- fixes -----------------------------------------------------------------------------------
+
+    def _fix(self, name: str, fix: Fix) -> Iterator[Notification]:
+        if fix.time <= self._last_fix.get(name, NEVER):
+            self.counts["stale"] += 1
+            return
+        now = self._effective(fix.time, name)
+        yield from self._advance(name, now)
+        self._wake(name, now)
+        row, position = self.clients.row(name), fix.position
+        x, y = (position.point.x, position.point.y) if position.point else (np.nan, np.nan)
+        heights = [np.nan if v is None else v for v in (position.altitude, position.floor, position.accuracy)]
+        for lane in self.lanes:
+            lane.begin()
+        moves = take_moves(
+            self.clients.columns, np.array([row]), np.array([fix.time]), np.array([[x, y, *heights]]),
+            np.array([self.clients.path_code(position.place)]), _least(self._everyone), self.clients.earth,
+        )  # fmt: skip
+        change = Change(by_fix(name, fix.time), Reason.MOVED, name, moved=True)
+        yield from self._step(change, passing=name)
+        told = self._told([events for lane in self.lanes for events in lane.run(moves)], moves)
+        settled = [*self._step(change), *(self._notification(told, i, change) for i in range(len(told)))]
+        yield from sorted(settled, key=lambda n: n.order)
+
+    def _notification(self, told: Told, i: int, change: Change) -> Notification:
+        """What a lane found, told as the definition tells it, with its evidence."""
+        s, candidate = self._pair_of(told, i)
+        entered, key = told.events.kind[i] == ENTER, candidate.key
+        was = Pair(told=not entered)
+        s.pairs[key] = Pair(told=entered, since=int(told.events.time[i]) if entered else None)
+        s.pairs[key].content = self._teller.content(key)
+        verdict = Verdict(own=entered, alive=True, allowed=True)
+        kind = Kind.ENTER if entered else Kind.LEAVE
+        made = self._teller.transition(s, candidate, kind, int(told.events.time[i]), was, verdict, change)
+        del s.pairs[key]
+        assert made.id == told.id(i)
+        return made
+
+    def _pair_of(self, told: Told, i: int) -> tuple[Subscribed, Candidate]:
+        e, stage = told.events, self.stage
+        row = int(e.subscription[i])
+        owner, name = stage.subscriptions.owner[row], stage.subscriptions.name[row]
+        s = self.subscriptions[stage.clients.names.text(int(owner)), stage.texts.text(int(name))]
+        region = stage.tables[int(e.layer[i])].region(int(e.region[i])) if e.layer[i] >= 0 else None
+        publisher, peer = (stage.clients.names.text(int(r)) if r >= 0 else "" for r in (e.publisher[i], e.peer[i]))
+        publication = stage.texts.text(int(e.publication[i]))
+        return s, Candidate((publication, publisher, region.id if region else "", peer), region)
+
+    # ---- other ops: the pairs in lanes that they touch ---------------------------------------------
+
+    def _system(self, op: ops.SystemOp) -> Iterator[Notification]:
+        yield from self._around(super()._system(op), self._touched_by_system(op))
+
+    def _client(self, op: ops.ClientOp) -> Iterator[Notification]:
+        yield from self._around(super()._client(op), self._touched_by_client(op))
+
+    def _around(self, told: Iterator[Notification], touched: Touched | None) -> Iterator[Notification]:
+        if touched is None:
+            yield from told
+            return
+        self._touched = touched
+        for s, candidate in self._matching():
+            self._scope.setdefault(_key(s), {})[candidate.key] = candidate
+            s.pairs[candidate.key] = self._written_out(s, candidate.key)
+        yield from told
+        self._touched = None
+        for key in self._scope.keys() & self._lane_of.keys():
+            pairs = self.subscriptions[key].pairs
+            for pair in [pair for pair in pairs if (pair[1], pair[0]) not in self._odd]:
+                del pairs[pair]
+        self._scope.clear()
+
+    def _written_out(self, s: Subscribed, key: Key) -> Pair:
+        now = self.time_of(s, key)
+        binding = Binding.ACTIVE
+        return Pair(now, True, now, satisfied=True, binding=binding, content=self._teller.content(key))
+
+    def _matching(self) -> Iterator[tuple[Subscribed, Candidate]]:
+        assert self._touched is not None
+        for lane in self.lanes:
+            yield from lane.matching(self._touched)
+
+    def _touched_by_system(self, op: ops.SystemOp) -> Touched | None:
+        match op:
+            case ops.DefineLayer(layer=layer, patch=patch, drop=drop):
+                ids = (*drop, *(r.id for r in layer.regions)) if patch else None
+                return Touched(layer=layer.name, regions=ids)
+            case ops.RemoveLayer(name=name):
+                return Touched(layer=name)
+            case ops.DefineRelation(relation=relation):
+                return Touched(relation=relation.name)
+            case ops.RemoveRelation(name=name):
+                return Touched(relation=name)
+        return None
+
+    def _touched_by_client(self, op: ops.ClientOp) -> Touched | None:
+        match op:
+            case ops.Publish(publication=Publication(id=id_, owner=client)) | ops.Retract(client=client, id=id_):
+                return Touched(publisher=client, publication=id_)
+            case (
+                ops.Subscribe(subscription=Subscription(id=id_, owner=client)) | ops.Unsubscribe(client=client, id=id_)
+            ):
+                return Touched(subscriptions=((client, id_),))
+            case ops.SetClient(client=client) | ops.Forget(client=client):
+                return Touched(publisher=client, subscriptions=tuple(self._subscribed_by.get(client, ())))
+        return None
+
+    # ---- what an op can touch ----------------------------------------------------------------------
+
+    def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
+        if self._touched is not None:
+            for s, candidate in self._matching():
+                self._scope.setdefault(_key(s), {})[candidate.key] = candidate
+        return super()._step(change, passing)
+
+    def _concerned(self, change: Change) -> list[Subscribed]:  # noqa: ARG002
+        subscribed = self.subscriptions if self._odd else self._general
+        scope = {key: s for key in self._scope if (s := self.subscriptions.get(key)) is not None}
+        return list({**subscribed, **scope}.values())
+
+    def _timed(self) -> Iterable[Subscribed]:
+        return self.subscriptions.values() if self._odd else self._general.values()
+
+    def _candidates(self, s: Subscribed, client: str | None) -> Iterable[Candidate]:
+        if _key(s) in self._lane_of:
+            yield from self._in_scope(s, client)
+        source = s.subscription.source
+        if isinstance(source, FromSpaces):
+            published = self._odd if _key(s) in self._lane_of else self.world.publications
+            for owner, id_ in list(published):
+                if owner != s.owner and client in (None, owner):
+                    yield from self._spanned(s, (id_, owner, "", ""))
+        elif _key(s) not in self._lane_of:
+            yield from (
+                self._from_layer(s)
+                if isinstance(source, FromLayer) and client is None
+                else (self.judge.candidates(s, client))
+            )
+
+    def _in_scope(self, s: Subscribed, client: str | None) -> Iterator[Candidate]:
+        """The pairs in a lane that the op may turn, as far as both sides still exist."""
+        known = self._scope.get(_key(s), {})
+        stored = {key: Candidate(key) for key in s.pairs if (key[1], key[0]) not in self._odd}
+        for key, candidate in {**stored, **known}.items():
+            publication, publisher, region, peer = key
+            if not _fits_source(s, key) or (client is not None and client not in (publisher, peer)):
+                continue
+            if publisher and not peer and (publisher, publication) not in self.stage.publications.rows:
+                continue  # gone, or odd by now
+            if peer and not (publisher in self.clients and peer in self.clients):
+                continue
+            held = self._held(s, region) if region else None
+            if held is not None or not region:
+                yield Candidate(key, held) if held is not candidate.region else candidate
+
+    def _held(self, s: Subscribed, id_: str) -> LayerRegion | None:
+        """The region of the layer that a subscription watches, as it is now."""
+        table = self._table_of(s)
+        row = table.rows.get(id_) if table else None
+        return table.region(row) if table and row is not None else None
+
+    def _table_of(self, s: Subscribed) -> Regions | None:
+        source, span = s.subscription.source, spanned_layer(s.subscription)
+        name = source.name if isinstance(source, FromLayer) else span.layer if span else ""
+        return self._table(name)
+
+    def _table(self, name: str) -> Regions | None:
+        """The table of a layer, made when it is first asked for."""
+        layer, stage = self.world.layers.get(name), self.stage
+        if layer is None:
+            return None
+        if name not in stage.layers:
+            table = Regions(self.world.ground, self.clients.earth)
+            table.add(layer.regions)
+            stage.layers[name] = len(stage.tables)
+            stage.tables.append(table)
+        return stage.tables[stage.layers[name]]
+
+    def _spanned(self, s: Subscribed, key: Key) -> Iterator[Candidate]:
+        """A publication, or a pair for each region of the layer that is watched: only where it is, if that will do."""
+        span = spanned_layer(s.subscription)
+        if span is None:
+            yield Candidate(key)
+            return
+        table = self._table(span.layer)
+        if table is None:
+            return
+        carried = not any(r.geometry or r.place for r in self.world.publications[key[1], key[0]].publication.regions)
+        rows: Iterable[int] = table.rows.values()
+        if carried and _only_inside(s, span):
+            stored = [table.rows[k[2]] for k in s.pairs if k[:2] == key[:2] and k[2] in table.rows]
+            rows = {*self._rows_at(table, key[1]), *stored}
+        for row in rows:
+            held = table.region(row)
+            yield Candidate((key[0], key[1], held.id, ""), held)
+
+    def _from_layer(self, s: Subscribed) -> Iterator[Candidate]:
+        table = self._table_of(s)
+        if table is None:
+            return
+        source = s.subscription.source
+        assert isinstance(source, FromLayer)
+        located = any(r.geometry or r.place for r in s.subscription.regions)
+        rows: Iterable[int] = table.rows.values()
+        if not located and _only_inside(s, c.Ref("&", "location"), "#"):
+            stored = [table.rows[k[2]] for k in s.pairs if k[2] in table.rows]
+            rows = {*self._rows_at(table, s.owner), *stored}
+        for row in rows:
+            held = table.region(row)
+            yield Candidate((source.name, "", held.id, ""), held)
+
+    def _rows_at(self, table: Regions, client: str) -> list[int]:
+        """The regions that hold a client's position, whatever its height."""
+        row = self.clients.names.find(client)
+        if row < 0 or not self.clients.columns.here[row]:
+            return []
+        here = positions(self.clients, np.array([row]))
+        return [int(found) for found in inside(table, here, any_height=True)[1]]
+
+    def _some_publisher_sees_all(self) -> bool:
+        return self._all_seeing > 0
+
+    def _some_publisher_looks_at_steps(self) -> bool:
+        return self._step_watching > 0
+
+    def _observe(self, passing: str | None) -> None:
+        if self._tracking:
+            super()._observe(passing)
+
+    def _waiting(self) -> list[str]:
+        return [self.clients.names.text(row) for row in self.clients.held]
+
+    def _mortal(
+        self,
+    ) -> tuple[Iterable[str], Mapping[StatementKey, Published], Mapping[StatementKey, Subscribed]]:
+        leased = [self.clients.names.text(row) for row in self.clients.leases]
+        return leased, *self._ending
+
+    def _owned(self, client: str) -> tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]]:
+        return self._published_by.get(client, {}), self._subscribed_by.get(client, {})
+
+    # ---- keeping the indexes -----------------------------------------------------------------------
+
+    def _define(self, op: ops.SystemOp) -> str:
+        entity = super()._define(op)
+        stage = self.stage
+        match op:
+            case ops.DefineSpace():
+                self.clients.earth = self.world.metric is Metric.EARTH
+            case ops.DefineLayer(layer=layer, patch=patch, drop=drop) if layer.name in stage.layers:
+                table = stage.tables[stage.layers[layer.name]]
+                new = {r.id for r in layer.regions}
+                table.drop([id_ for id_ in ({*drop, *new} if patch else list(table.rows)) if id_ in table.rows])
+                table.add(layer.regions)
+            case ops.RemoveLayer(name=name) if name in stage.layers:
+                stage.tables[stage.layers.pop(name)] = Regions(self.world.ground, self.clients.earth)
+        for lane in self.lanes:
+            if isinstance(lane, ZoneLane):
+                for name in lane.watched:
+                    self._table(name)
+        return entity
+
+    def _publish(self, publication: Publication, now: int) -> Change:
+        key = (publication.owner, publication.id)
+        self._forget_publication(key)
+        change = super()._publish(publication, now)
+        p = self.world.publications[key]
+        self._published_by.setdefault(key[0], {})[key] = p
+        self._all_seeing += p.sees_all
+        self._step_watching += c.asks_for_steps(publication.filter)
+        if p.expires < FOREVER:
+            self._ending[0][key] = p
+        if tracked(publication.filter):
+            self._tracking.add(("publication", *key))
+        self._file(key)
+        return change
+
+    def _file(self, key: StatementKey) -> None:
+        """Open a publication to the lanes if they can have it; else it is odd."""
+        p, stage = self.world.publications[key], self.stage
+        row = self.clients.row(key[0])
+        if _is_open(p.publication) and p.expires == FOREVER and row not in self.clients.leases:
+            stage.publications.open(key, stage.texts.code(key[1]), row, p.publication.content)
+            if self._odd.pop(key, None) is not None:
+                for other in self._lane_of:
+                    if any((pair[1], pair[0]) == key for pair in self.subscriptions[other].pairs):
+                        self._scope.setdefault(other, {})
+        else:
+            if key in stage.publications.rows:
+                stage.publications.close(key)
+            self._odd[key] = p
+
+    def _forget_publication(self, key: StatementKey) -> None:
+        old = self.world.publications.get(key)
+        if old is None:
+            return
+        self._all_seeing -= old.sees_all
+        self._step_watching -= c.asks_for_steps(old.publication.filter)
+        self._ending[0].pop(key, None)
+        self._tracking.discard(("publication", *key))
+        self._published_by[key[0]].pop(key, None)
+
+    def _drop_publication(self, key: StatementKey) -> None:
+        self._forget_publication(key)
+        super()._drop_publication(key)
+        self._odd.pop(key, None)
+        if key in self.stage.publications.rows:
+            self.stage.publications.close(key)
+
+    def _subscribe(self, subscription: Subscription, now: int) -> Change:
+        key = (subscription.owner, subscription.id)
+        change = super()._subscribe(subscription, now)
+        s = self.subscriptions[key]
+        self._subscribed_by.setdefault(key[0], {})[key] = s
+        self._ending[1].pop(key, None)
+        if s.expires < FOREVER:
+            self._ending[1][key] = s
+        self._tracking.discard(("subscription", *key))
+        if tracked(subscription.filter, subscription.life, subscription.on):
+            self._tracking.add(("subscription", *key))
+        self._enlist(s)
+        return change
+
+    def _enlist(self, s: Subscribed) -> None:
+        """Give a subscription to the lane that takes it, if one does."""
+        key = _key(s)
+        self._dismiss(key)
+        leased = self.clients.names.find(key[0]) in self.clients.leases
+        lane = None if leased else next((lane for lane in self.lanes if lane.takes(s)), None)
+        if lane is None:
+            self._general[key] = s
+            return
+        stage = self.stage
+        row = stage.subscriptions.enter(key, stage.texts.code(key[1]), self.clients.row(key[0]))
+        lane.add(s, row)
+        self._lane_of[key], self._enlisted[key] = lane, s
+        self._table_of(s)
+        self._scope.setdefault(key, {})  # what it matched before is judged again, in or out of the lane
+
+    def _dismiss(self, key: StatementKey) -> None:
+        self._general.pop(key, None)
+        lane = self._lane_of.pop(key, None)
+        if lane is not None:
+            lane.remove(self._enlisted.pop(key), self.stage.subscriptions.leave(key))
+
+    def _drop_subscription(self, owner: str, id_: str) -> None:
+        self._dismiss((owner, id_))
+        self._ending[1].pop((owner, id_), None)
+        self._tracking.discard(("subscription", owner, id_))
+        self._subscribed_by.get(owner, {}).pop((owner, id_), None)
+        super()._drop_subscription(owner, id_)
+
+    def _set_client(self, op: ops.SetClient) -> Iterator[Notification]:
+        leased = self.clients.row(op.client) in self.clients.leases
+        yield from super()._set_client(op)
+        if leased != (self.clients.row(op.client) in self.clients.leases):
+            published, subscribed = self._owned(op.client)
+            for key in list(published):
+                self._file(key)
+            for s in list(subscribed.values()):
+                self._enlist(s)
+
+
+_NO_EVENTS = Events._make(np.zeros(0, np.int8 if name in ("kind", "reason") else np.int64) for name in Events._fields)
+
+
+def _key(s: Subscribed) -> StatementKey:
+    return (s.owner, s.subscription.id)
+
+
+def _least(moment: float) -> int:
+    return int(moment) if moment != NEVER else int(np.iinfo(np.int64).min)
+
+
+def _is_open(publication: Publication) -> bool:
+    """Whether it goes where its client goes, and anyone may know of it."""
+    return publication.filter == c.ALWAYS and not any(r.geometry or r.place for r in publication.regions)
+
+
+def _only_inside(s: Subscribed, target: c.Target, side: c.Side = "&") -> bool:
+    """Whether a pair that is not stored can only come to be where the client is inside the region."""
+    if s.subscription.life != c.ALWAYS or s.chooses:
+        return False
+    filter_ = s.subscription.filter
+    parts = filter_.items if isinstance(filter_, c.And) else (filter_,)
+    return c.Inside(c.Ref(side, "location"), target) in parts
+
+
+def _fits_source(s: Subscribed, key: Key) -> bool:
+    """Whether a pair is of the kind that the subscription is about; after an edit it may be about something else."""
+    name, publisher, region, peer = key
+    match s.subscription.source:
+        case FromLayer(layer):
+            return name == layer and not publisher
+        case FromRelation(relation):
+            return name == relation and bool(peer)
+    return bool(publisher) and not peer and bool(region) == (spanned_layer(s.subscription) is not None)

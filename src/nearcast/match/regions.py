@@ -1,0 +1,178 @@
+"""The regions of a layer as columns, with an index: which of them hold a point, exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyproj
+
+from nearcast.match.areas import AreaGrid
+from nearcast.match.columns import grown
+from nearcast.match.compiled import njit
+from nearcast.match.discs import DiscGrid
+from nearcast.match.names import word_rows
+from nearcast.model.constraint import Interval
+from nearcast.model.layer import LayerRegion
+from nearcast.model.metric import Ground
+from nearcast.model.shape import Box, Disc, Point, Polygon
+from nearcast.model.space import Metric
+
+__all__ = ["NO_HEIGHTS", "Heights", "Regions", "fits"]
+
+Reals = npt.NDArray[np.float64]
+_WGS84 = pyproj.Geod(ellps="WGS84")
+
+
+class Heights(NamedTuple):
+    """Ranges of altitude and floor by row: least and greatest altitude, least and greatest floor; all closed."""
+
+    asked: npt.NDArray[np.bool_]
+    """Whether the altitude, and whether the floor, matters."""
+    ranges: Reals
+
+
+NO_HEIGHTS = Heights(np.zeros((0, 2), np.bool_), np.zeros((0, 4)))
+"""Where heights do not matter."""
+
+
+class Regions:
+    """Rows of regions. A row keeps its number while the region stays; the order is that of their ids."""
+
+    def __init__(self, ground: Ground, earth: bool) -> None:
+        self.ground, self.earth = ground, earth
+        self.held: list[LayerRegion | None] = []
+        self.rows: dict[str, int] = {}
+        self.words = np.zeros((16, 2), np.uint64)
+        self.order = np.zeros(16, np.int64)
+        self.heights = Heights(np.zeros((16, 2), np.bool_), np.zeros((16, 4)))
+        self.discs = DiscGrid(earth)
+        self.areas = AreaGrid(Metric.EARTH if earth else Metric.PLANAR)
+        self._free: list[int] = []
+        self._ids: pa.StringArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, regions: Sequence[LayerRegion]) -> None:
+        """New regions; none of their ids is here yet."""
+        fresh = count(len(self.held))
+        rows = [self._free.pop() if self._free else next(fresh) for _ in regions]
+        self.held += [None] * (next(fresh) - len(self.held))
+        self._reserve(len(self.held))
+        self.words[rows] = word_rows(r.id for r in regions)
+        round_rows, round_values, areas = [], [], []
+        for row, r in zip(rows, regions, strict=True):
+            self.held[row], self.rows[r.id] = r, row
+            self._set_heights(row, r)
+            shape = r.geometry.shape
+            if isinstance(shape, (Point, Disc)):
+                round_rows.append(row)
+                round_values.append((shape.x, shape.y, shape.radius if isinstance(shape, Disc) else 0.0))
+            else:
+                areas.append((row, shape))
+        self.areas.insert_many(areas)
+        if round_rows:
+            self.discs.add(np.array(round_rows, np.int64), *np.array(round_values, np.float64).T)
+        self._rank()
+        self._ids = None
+
+    def drop(self, ids: Iterable[str]) -> None:
+        round_rows = []
+        for id_ in ids:
+            row = self.rows.pop(id_)
+            r = self.held[row]
+            assert r is not None
+            if isinstance(r.geometry.shape, (Box, Polygon)):
+                self.areas.remove(row)
+            else:
+                round_rows.append(row)
+            self.held[row] = None
+            self._free.append(row)
+        self._ids = None
+        if round_rows:
+            self.discs.remove(np.array(round_rows, np.int64))
+
+    def part(self, ids: Iterable[str]) -> Regions:
+        """Only those of some ids that are here, as a table of their own."""
+        made = Regions(self.ground, self.earth)
+        made.add([self.region(self.rows[id_]) for id_ in ids if id_ in self.rows])
+        return made
+
+    @property
+    def id_array(self) -> pa.StringArray:
+        """All ids, by row."""
+        if self._ids is None:
+            self._ids = pa.array([r.id if r else None for r in self.held], pa.string())
+        return self._ids
+
+    def region(self, row: int) -> LayerRegion:
+        found = self.held[row]
+        assert found is not None
+        return found
+
+    def resolve(self, rows: npt.NDArray[np.int64], x: Reals, y: Reals) -> npt.NDArray[np.bool_]:
+        """Whether each region holds its point, by the definition: for those that the index is unsure of."""
+        inside = np.zeros(len(rows), np.bool_)
+        if not len(rows):
+            return inside
+        is_area = np.array([isinstance(self.region(int(row)).geometry.shape, (Box, Polygon)) for row in rows])
+        for i in np.flatnonzero(is_area):
+            inside[i] = self.ground.covers(self.region(int(rows[i])).geometry.shape, Point(float(x[i]), float(y[i])))
+        rest = np.flatnonzero(~is_area)
+        if len(rest):
+            discs, at = self.discs.arrays, rows[rest]
+            away = lengths(discs.x[at], discs.y[at], x[rest], y[rest], self.earth)
+            inside[rest] = discs.radius[at] - away >= 0
+        return inside
+
+    def _reserve(self, size: int) -> None:
+        self.words, self.order = grown(self.words, size), grown(self.order, size)
+        asked, ranges = self.heights
+        self.heights = Heights(grown(asked, size, False), grown(ranges, size))
+
+    def _set_heights(self, row: int, r: LayerRegion) -> None:
+        for i, interval in enumerate((r.geometry.altitude, r.geometry.floor)):
+            self.heights.asked[row, i] = interval is not None
+            self.heights.ranges[row, 2 * i : 2 * i + 2] = _closed(interval) if interval else (-math.inf, math.inf)
+
+    def _rank(self) -> None:
+        ids = sorted(self.rows)
+        self.order[[self.rows[id_] for id_ in ids]] = np.arange(len(ids))
+
+
+def lengths(x1: Reals, y1: Reals, x2: Reals, y2: Reals, earth: bool) -> Reals:
+    """Distances as `Ground` measures them, many at once: the lesser point first."""
+    if not earth:
+        return np.array([math.hypot(a, b) for a, b in zip((x1 - x2).tolist(), (y1 - y2).tolist(), strict=True)])
+    swap = (x1 > x2) | ((x1 == x2) & (y1 > y2))
+    away = _WGS84.inv(np.where(swap, x2, x1), np.where(swap, y2, y1), np.where(swap, x1, x2), np.where(swap, y1, y2))[2]
+    return np.asarray(away, np.float64)
+
+
+def _closed(interval: Interval) -> tuple[float, float]:
+    """The same numbers as a closed interval: what is open, or no float, ends at the next float inside."""
+    low, high = -math.inf, math.inf
+    if isinstance(interval.low, (int, float)):
+        low = float(interval.low)
+        if low < interval.low or not interval.low_closed:
+            low = math.nextafter(low, math.inf)
+    if isinstance(interval.high, (int, float)):
+        high = float(interval.high)
+        if high > interval.high or not interval.high_closed:
+            high = math.nextafter(high, -math.inf)
+    return low, high
+
+
+@njit
+def fits(heights: Heights, row: int, altitude: float, floor: float) -> bool:
+    """Whether a position has the heights that a region asks for. What is missing does not fit."""
+    asked, ranges = heights.asked, heights.ranges
+    if asked[row, 0] and not ranges[row, 0] <= altitude <= ranges[row, 1]:
+        return False
+    return not (asked[row, 1] and not ranges[row, 2] <= floor <= ranges[row, 3])

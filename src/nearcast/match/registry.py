@@ -1,0 +1,104 @@
+"""Subscriptions and open publications by row, for compiled loops: their names, and whose they are."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nearcast.match.columns import Columns, grown
+from nearcast.match.names import Names
+
+__all__ = ["Publications", "Subscriptions"]
+
+Wholes = npt.NDArray[np.int64]
+StatementKey = tuple[str, str]
+
+
+class Register(Columns):
+    """Rows of statements. A row that is given back is used again."""
+
+    FIELDS: ClassVar = {"name": (np.int64, -1), "owner": (np.int64, -1)}
+
+    name: Wholes
+    """The code of its id."""
+    owner: Wholes
+    """The client's row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: dict[StatementKey, int] = {}
+        self._free: list[int] = []
+        self._next = 0
+
+    def enter(self, key: StatementKey, name: int, owner: int) -> int:
+        """The row of a statement, made if it is new."""
+        row = self.rows.get(key)
+        if row is None:
+            row = self._free.pop() if self._free else self._next
+            self._next = max(self._next, row + 1)
+            self.reserve(self._next)
+            self.rows[key] = row
+            self.name[row], self.owner[row] = name, owner
+        return row
+
+    def leave(self, key: StatementKey) -> int:
+        row = self.rows.pop(key)
+        self._free.append(row)
+        return row
+
+
+class Subscriptions(Register):
+    pass
+
+
+class Publications(Register):
+    """Publications that go where their client goes and are open to all: a list for each client."""
+
+    FIELDS: ClassVar = {**Register.FIELDS, "next": (np.int64, -1), "content": (np.int64, 0)}
+
+    next: Wholes
+    """The next publication of the same client, or -1."""
+    content: Wholes
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = np.full(16, -1, np.int64)
+        """By the client's row, its first publication, or -1."""
+        self._contents = Names()
+        self._contents.code("")
+
+    def open(self, key: StatementKey, name: int, owner: int, content: str) -> int:
+        known = key in self.rows
+        row = self.enter(key, name, owner)
+        self.content[row] = self._contents.code(content)
+        if not known:
+            self.first = grown(self.first, owner + 1, -1)
+            self.next[row], self.first[owner] = self.first[owner], row
+        return row
+
+    def close(self, key: StatementKey) -> None:
+        row = self.leave(key)
+        owner = self.owner[row]
+        if self.first[owner] == row:
+            self.first[owner] = self.next[row]
+            return
+        before = self.first[owner]
+        while self.next[before] != row:
+            before = self.next[before]
+        self.next[before] = self.next[row]
+
+    def of(self, owner: int) -> list[int]:
+        """The rows of a client's publications."""
+        found, row = [], int(self.first[owner]) if owner < len(self.first) else -1
+        while row >= 0:
+            found.append(row)
+            row = int(self.next[row])
+        return found
+
+    def content_array(self, rows: Wholes) -> pa.Array:
+        """The contents by row; empty for what is no publication."""
+        codes = np.where(rows < 0, 0, self.content[rows])
+        return self._contents.array.take(pa.array(codes))

@@ -1,0 +1,284 @@
+"""Notifications as columns: put in order, given their ids, and handed to Arrow, without touching text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nearcast.match.compiled import njit
+from nearcast.match.names import word_rows
+from nearcast.model import schema
+from nearcast.model.notification import Kind, Reason
+
+if TYPE_CHECKING:
+    from nearcast.match.clients import Clients
+    from nearcast.match.moves import Moves
+    from nearcast.match.names import Names
+    from nearcast.match.regions import Regions
+    from nearcast.match.registry import Publications, Subscriptions
+
+__all__ = ["KINDS", "REASONS", "Events", "Told", "joined"]
+
+Wholes = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+KINDS = list(Kind)
+REASONS = list(Reason)
+_KIND_WORDS = word_rows(KINDS)
+_FIX_WORDS = word_rows(["fix"])
+_KIND_TEXTS, _REASON_TEXTS = pa.array([str(kind) for kind in KINDS]), pa.array([str(reason) for reason in REASONS])
+_FIX = pa.scalar("fix")
+ENTER, LEAVE = KINDS.index(Kind.ENTER), KINDS.index(Kind.LEAVE)
+MOVED = REASONS.index(Reason.MOVED)
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+
+
+class Events(NamedTuple):
+    """What a run of moves turned, a row each. Where a column does not apply, it is -1."""
+
+    move: Wholes
+    kind: npt.NDArray[np.int8]
+    subscription: Wholes
+    """Its row in the register."""
+    publication: Wholes
+    """The code of its name; the layer's or the relation's, if it is of one."""
+    publisher: Wholes
+    """The client's row."""
+    region: Wholes
+    """The row in the layer's table."""
+    layer: Wholes
+    """Which table."""
+    peer: Wholes
+    """The other client's row."""
+    time: Wholes
+    content: Wholes
+    """The publication's row in the register."""
+    reason: npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The notifications of a run of moves, in order."""
+
+    moves: Moves
+    events: Events
+    ids: npt.NDArray[np.uint8]
+    """Each a row of 32 hexadecimal digits."""
+    clients: Clients
+    texts: Names
+    subscriptions: Subscriptions
+    publications: Publications
+    tables: list[Regions]
+
+    def __len__(self) -> int:
+        return len(self.events.move)
+
+    @property
+    def op(self) -> Wholes:
+        """Which op of the run each notification is of."""
+        return self.moves.op[self.events.move]
+
+    def id(self, i: int) -> str:
+        return str(self.ids[i].tobytes(), "ascii")
+
+    def arrow(self) -> pa.RecordBatch:
+        """The notifications with the columns of `schema.NOTIFICATIONS`, evidence left out."""
+        e, n = self.events, len(self)
+        names, texts = self.clients.names.array, self.texts.array
+        subscription = self.subscriptions
+        mover = self.moves.row[e.move]
+        nothing = pa.nulls(n, pa.string())
+        columns = {
+            "id": _fixed_strings(self.ids),
+            "time": pa.array(e.time).view(schema.TIME),
+            "kind": _KIND_TEXTS.take(pa.array(e.kind)),
+            "subscription": texts.take(pa.array(subscription.name[e.subscription])),
+            "subscriber": names.take(pa.array(subscription.owner[e.subscription])),
+            "publisher": _optional(names, e.publisher),
+            "publication": texts.take(pa.array(e.publication)),
+            "region": self._region_ids(),
+            "peer": _optional(names, e.peer),
+            "reason": _REASON_TEXTS.take(pa.array(e.reason)),
+            "cause": pa.StructArray.from_arrays(
+                [
+                    pa.repeat(_FIX, n),
+                    names.take(pa.array(mover)),
+                    pa.array(self.moves.time[e.move]),
+                    pa.array(np.zeros(n, np.int64)),
+                ],
+                fields=list(schema.CAUSE),
+            ),
+            "content": self.publications.content_array(e.content),
+            "values": nothing,
+            "why": nothing,
+        }
+        return pa.RecordBatch.from_arrays(
+            [columns[name] for name in schema.NOTIFICATIONS.names], schema=schema.NOTIFICATIONS
+        )
+
+    def _region_ids(self) -> pa.Array:
+        e, n = self.events, len(self)
+        used = np.unique(e.layer)
+        if len(used) == 1 and used[0] >= 0:
+            return self.tables[int(used[0])].id_array.take(pa.array(e.region))
+        found = np.full(n, None, object)
+        for table in used:
+            if table >= 0:
+                at = np.flatnonzero(e.layer == table)
+                found[at] = self.tables[int(table)].id_array.take(pa.array(e.region[at])).to_pylist()
+        return pa.array(found, pa.string())
+
+
+def joined(
+    parts: list[Events], moves: Moves, clients: Clients, texts: Names, subscriptions: Subscriptions,
+    publications: Publications, tables: list[Regions],
+) -> Told:  # fmt: skip
+    """The events of all lanes as notifications in order: by move, leaves first, then by names."""
+    events = parts[0] if len(parts) == 1 else Events._make(map(np.concatenate, zip(*parts, strict=True)))
+    n = len(events.move)
+    region_order, region_words = np.zeros(n, np.int64), np.zeros((n, 2), np.uint64)
+    for number in np.unique(events.layer).tolist() if n else ():
+        if number >= 0:
+            at = slice(None) if len(parts) == 1 else np.flatnonzero(events.layer == number)
+            region_order[at] = tables[number].order[events.region[at]]
+            region_words[at] = tables[number].words[events.region[at]]
+    order = np.empty(n, np.int64)
+    name, owner = subscriptions.name, subscriptions.owner
+    _sort(events, len(moves), name, owner, texts.order, clients.names.order, region_order, order)
+    ids = np.empty((n, 32), np.uint8)
+    _ids(
+        events, order, moves.row, moves.time, name, owner, texts.words, clients.names.words, region_words,
+        _KIND_WORDS, _FIX_WORDS, ids,
+    )  # fmt: skip
+    ordered = Events._make(column[order] for column in events)
+    return Told(moves, ordered, ids, clients, texts, subscriptions, publications, tables)
+
+
+def _fixed_strings(rows: npt.NDArray[np.uint8]) -> pa.StringArray:
+    ends = np.arange(0, 32 * len(rows) + 1, 32, dtype=np.int32)
+    return pa.StringArray.from_buffers(len(rows), pa.py_buffer(ends), pa.py_buffer(np.ascontiguousarray(rows)))
+
+
+def _optional(names: pa.StringArray, rows: Wholes) -> pa.Array:
+    """Names by row; null where there is none."""
+    if not len(rows) or rows.min() >= 0:
+        return names.take(pa.array(rows))
+    if rows.max() < 0:
+        return pa.nulls(len(rows), pa.string())
+    return names.take(pa.array(rows, mask=rows < 0))
+
+
+# ---- order ---------------------------------------------------------------------------------------------
+
+
+@njit
+def _sort(
+    e: Events, moves: int, name: Wholes, owner: Wholes, text_order: Wholes, client_order: Wholes, region_order: Wholes,
+    order: Wholes,
+) -> None:  # fmt: skip
+    """Events by move (counted), and those of one move among each other (inserted: they are few)."""
+    ends = np.zeros(moves + 1, np.int64)
+    for m in e.move:
+        ends[m + 1] += 1
+    for m in range(moves):
+        ends[m + 1] += ends[m]
+    for k in range(len(e.move)):
+        m = e.move[k]
+        at = ends[m]
+        ends[m] += 1
+        order[at] = k
+    for at in range(1, len(order)):
+        k = order[at]
+        while (
+            at > 0
+            and e.move[order[at - 1]] == e.move[k]
+            and _before(e, k, order[at - 1], name, owner, text_order, client_order, region_order)
+        ):
+            order[at] = order[at - 1]
+            at -= 1  # noqa: PLW2901
+        order[at] = k
+
+
+@njit
+def _before(
+    e: Events, i: int, j: int, name: Wholes, owner: Wholes, text_order: Wholes, client_order: Wholes,
+    region_order: Wholes,
+) -> bool:  # fmt: skip
+    a, b = e.kind[i] != LEAVE, e.kind[j] != LEAVE
+    if a != b:
+        return bool(b)
+    s, t = e.subscription[i], e.subscription[j]
+    if s != t:
+        if name[s] != name[t]:
+            return bool(text_order[name[s]] < text_order[name[t]])
+        return bool(client_order[owner[s]] < client_order[owner[t]])
+    if e.publication[i] != e.publication[j]:
+        return bool(text_order[e.publication[i]] < text_order[e.publication[j]])
+    if e.publisher[i] != e.publisher[j]:
+        return bool(client_order[e.publisher[i]] < client_order[e.publisher[j]])
+    if e.region[i] != e.region[j]:
+        return bool(region_order[i] < region_order[j])
+    return bool(e.peer[i] != e.peer[j] and client_order[e.peer[i]] < client_order[e.peer[j]])
+
+
+# ---- ids -----------------------------------------------------------------------------------------------
+
+
+@njit
+def _scramble(x: np.uint64) -> np.uint64:
+    x = (x ^ (x >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    x = (x ^ (x >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return x ^ (x >> np.uint64(33))
+
+
+@njit
+def _stir(a: np.uint64, b: np.uint64, word: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """One step of `notification.mix`."""
+    a = _scramble((a ^ word) + np.uint64(0x9E3779B97F4A7C15))
+    b = _scramble((b ^ (a << np.uint64(32) | a >> np.uint64(32))) + np.uint64(0xD1B54A32D192ED03))
+    return a, b
+
+
+@njit
+def _stir_name(a: np.uint64, b: np.uint64, words: Words, row: int) -> tuple[np.uint64, np.uint64]:
+    """Both words of a name; of no name, two zeros."""
+    if row < 0:
+        a, b = _stir(a, b, np.uint64(0))
+        return _stir(a, b, np.uint64(0))
+    a, b = _stir(a, b, words[row, 0])
+    return _stir(a, b, words[row, 1])
+
+
+@njit
+def _ids(
+    e: Events, order: Wholes, mover: Wholes, fix_time: Wholes, name: Wholes, owner: Wholes, text_words: Words,
+    client_words: Words, region_words: Words, kind_words: Words, cause_words: Words, ids: npt.NDArray[np.uint8],
+) -> None:  # fmt: skip
+    """The id of each event, as `notification.notification_id` makes it. What does not change is mixed in once."""
+    start_a, start_b = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+    last_s = last_pub = last_publisher = -2
+    known_a, known_b = start_a, start_b
+    for at in range(len(order)):
+        k = order[at]
+        s = e.subscription[k]
+        if s != last_s or e.publication[k] != last_pub or e.publisher[k] != last_publisher:
+            last_s, last_pub, last_publisher = s, e.publication[k], e.publisher[k]
+            known_a, known_b = _stir_name(start_a, start_b, text_words, name[s])
+            known_a, known_b = _stir_name(known_a, known_b, client_words, owner[s])
+            known_a, known_b = _stir_name(known_a, known_b, text_words, last_pub)
+            known_a, known_b = _stir_name(known_a, known_b, client_words, last_publisher)
+        a, b = _stir_name(known_a, known_b, region_words, k if e.layer[k] >= 0 else -1)
+        a, b = _stir_name(a, b, client_words, e.peer[k])
+        a, b = _stir_name(a, b, kind_words, e.kind[k])
+        a, b = _stir_name(a, b, cause_words, 0)
+        a, b = _stir_name(a, b, client_words, mover[e.move[k]])
+        a, b = _stir(a, b, np.uint64(fix_time[e.move[k]]))
+        a, b = _stir(a, b, np.uint64(0))
+        for digit in range(16):
+            shift = np.uint64(60 - 4 * digit)
+            ids[at, digit] = _HEX[int((a >> shift) & np.uint64(15))]
+            ids[at, 16 + digit] = _HEX[int((b >> shift) & np.uint64(15))]
