@@ -77,8 +77,6 @@ class Kernel(Reference):
 
         Only for a kernel that `is_compiled`, and for plain clients.
         """
-        for lane in self.lanes:
-            lane.begin()
         everyone, place = _least(self._everyone), np.full(len(rows), -1) if place is None else place
         moves = take_moves(self.clients.columns, rows, time, position, place, everyone, self.clients.earth)
         self.counts["Move"] += len(rows)
@@ -109,8 +107,6 @@ class Kernel(Reference):
         row, position = self.clients.row(name), fix.position
         x, y = (position.point.x, position.point.y) if position.point else (np.nan, np.nan)
         heights = [np.nan if v is None else v for v in (position.altitude, position.floor, position.accuracy)]
-        for lane in self.lanes:
-            lane.begin()
         moves = take_moves(
             self.clients.columns, np.array([row]), np.array([fix.time]), np.array([[x, y, *heights]]),
             np.array([self.clients.path_code(position.place)]), _least(self._everyone), self.clients.earth,

@@ -81,9 +81,6 @@ class Lane(Protocol):
 
     def remove(self, s: Subscribed, row: int) -> None: ...
 
-    def begin(self) -> None:
-        """A run of moves is about to be applied; note what the columns are now, if it will matter."""
-
     def run(self, moves: Moves) -> list[Events]:
         """What a run of moves turned. The columns have it applied already."""
 

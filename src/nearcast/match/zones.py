@@ -38,8 +38,6 @@ class Watched:
     """Those that watch everyone, by row."""
     own: dict[int, list[tuple[int, Subscribed]]] = field(default_factory=dict)
     """Those that ask about themselves, by the client's row."""
-    clocks: Wholes = field(default_factory=lambda: _NOBODY)
-    """The watchers' clocks before a run."""
 
     @property
     def is_idle(self) -> bool:
@@ -83,11 +81,6 @@ class ZoneLane:
 
     # ---- moves -----------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        for watched in self.watched.values():
-            owners = self.stage.subscriptions.owner[list(watched.watchers)]
-            watched.clocks = self.stage.clients.columns.clock[owners]
-
     def run(self, moves: Moves) -> list[Events]:
         found = []
         for watched in self.watched.values():
@@ -110,23 +103,29 @@ class ZoneLane:
         rows = np.array(list(watched.watchers), np.int64)
         owners = self.stage.subscriptions.owner[rows]
         publications = self.stage.publications
-        order = np.argsort(turned.move, kind="stable")
-        room = len(order) * max(1, len(rows))
+        room = len(turned.move) * max(1, len(rows))
         while True:
-            columns = [np.empty(room, np.int64) for _ in range(6)]
+            at, subscription, publication = (np.empty(room, np.int64) for _ in range(3))
             n = _expand(
-                turned.move, turned.region, order, moves.row, moves.now, rows, owners, watched.clocks.copy(),
-                publications.first, publications.next, *columns,
-            )  # fmt: skip
+                turned.move,
+                moves.row,
+                rows,
+                owners,
+                publications.first,
+                publications.next,
+                at,
+                subscription,
+                publication,
+            )
             if n <= room:
                 break
             room = n
-        at, subscription, publication, publisher, region, time = (column[:n] for column in columns)
+        at, subscription, publication = at[:n], subscription[:n], publication[:n]
+        move = turned.move[at]
+        clocks = moves.clocks(self.stage.clients.columns, self.stage.subscriptions.owner[subscription], move)
         kind = np.where(turned.entered[at], ENTER, LEAVE).astype(np.int8)
-        return _made(
-            turned.move[at], kind, subscription, publications.name[publication], publisher, region, number, time,
-            publication,
-        )  # fmt: skip
+        name, time = publications.name[publication], np.maximum(moves.now[move], clocks)
+        return _made(move, kind, subscription, name, moves.row[move], turned.region[at], number, time, publication)
 
     def _of_own(self, watched: Watched, number: int, moves: Moves, turned: Crossings) -> Events:
         held = np.isin(moves.row[turned.move], np.fromiter(watched.own, np.int64, len(watched.own)))
@@ -228,30 +227,19 @@ def _made(
 
 @njit
 def _expand(
-    move: Wholes, region: Wholes, order: Wholes, mover: Wholes, now: Wholes, watchers: Wholes, owners: Wholes,
-    clocks: Wholes, first: Wholes, following: Wholes, at: Wholes, subscription: Wholes, publication: Wholes,
-    publisher: Wholes, out_region: Wholes, time: Wholes,
+    move: Wholes, mover: Wholes, watchers: Wholes, owners: Wholes, first: Wholes, following: Wholes, at: Wholes,
+    subscription: Wholes, publication: Wholes,
 ) -> int:  # fmt: skip
-    """A notification for each watcher and each publication of the client that moved; gives how many there are.
-
-    The pair's time is the later of the two clients' clocks, so the watchers' clocks go forward with the moves.
-    """
-    n = upto = 0
-    for k in order:
-        m = move[k]
-        while upto <= m:
-            for w in range(len(owners)):
-                if owners[w] == mover[upto]:
-                    clocks[w] = max(clocks[w], now[upto])
-            upto += 1
-        row = mover[m]
+    """A notification for each watcher and each publication of the client that moved; gives how many there are."""
+    n = 0
+    for k in range(len(move)):
+        row = mover[move[k]]
         p = first[row] if row < len(first) else -1
         while p >= 0:
             for w in range(len(watchers)):
                 if owners[w] != row:
                     if n < len(at):
-                        at[n], subscription[n], publication[n], publisher[n] = k, watchers[w], p, row
-                        out_region[n], time[n] = region[k], max(now[m], clocks[w])
+                        at[n], subscription[n], publication[n] = k, watchers[w], p
                     n += 1
             p = following[p]
     return n
