@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from nearcast.match.attributes import Attributes, is_simple, said_by
 from nearcast.match.binding import Binding
 from nearcast.match.chain import Pair
 from nearcast.match.clients import Clients, Times
@@ -24,6 +25,7 @@ from nearcast.match.names import Names
 from nearcast.match.reference import Reference
 from nearcast.match.regions import Regions
 from nearcast.match.registry import Publications, Subscriptions
+from nearcast.match.spots import SpotLane
 from nearcast.match.tell import Change
 from nearcast.match.told import ENTER, Events, Told, joined
 from nearcast.match.verdict import Candidate, Verdict
@@ -52,8 +54,8 @@ class Kernel(Reference):
         self.clients = Clients(lateness)
         self.world.clients = self.clients
         self._clocks, self._last_fix = Times(self.clients, "clock"), Times(self.clients, "last")
-        self.stage = Stage(self.world, self.clients, Names(), Subscriptions(), Publications(), [], {})
-        self.lanes: tuple[Lane, ...] = (ZoneLane(self.stage),)
+        self.stage = Stage(self.world, self.clients, Names(), Subscriptions(), Publications(), Attributes(), [], {})
+        self.lanes: tuple[Lane, ...] = (ZoneLane(self.stage), SpotLane(self.stage))
         self._lane_of: dict[StatementKey, Lane] = {}
         self._enlisted: dict[StatementKey, Subscribed] = {}
         self._general: dict[StatementKey, Subscribed] = {}
@@ -186,6 +188,8 @@ class Kernel(Reference):
                 return Touched(relation=relation.name)
             case ops.RemoveRelation(name=name):
                 return Touched(relation=name)
+            case ops.DefineSpace() | ops.RemoveSpace():
+                return Touched(everything=True)
         return None
 
     def _touched_by_client(self, op: ops.ClientOp) -> Touched | None:
@@ -342,6 +346,9 @@ class Kernel(Reference):
         match op:
             case ops.DefineSpace():
                 self.clients.earth = self.world.metric is Metric.EARTH
+                self._describe(list(stage.publications.rows))
+            case ops.RemoveSpace():
+                self._describe(list(stage.publications.rows))
             case ops.DefineLayer(layer=layer, patch=patch, drop=drop) if layer.name in stage.layers:
                 table = stage.tables[stage.layers[layer.name]]
                 new = {r.id for r in layer.regions}
@@ -374,16 +381,30 @@ class Kernel(Reference):
         """Open a publication to the lanes if they can have it; else it is odd."""
         p, stage = self.world.publications[key], self.stage
         row = self.clients.row(key[0])
-        if _is_open(p.publication) and p.expires == FOREVER and row not in self.clients.leases:
+        simple = is_simple(p.publication, self.clients.attributes.get(row, {}))
+        if simple and _is_open(p.publication) and p.expires == FOREVER and row not in self.clients.leases:
             stage.publications.open(key, stage.texts.code(key[1]), row, p.publication.content)
+            self._describe([key])
             if self._odd.pop(key, None) is not None:
                 for other in self._lane_of:
                     if any((pair[1], pair[0]) == key for pair in self.subscriptions[other].pairs):
                         self._scope.setdefault(other, {})
         else:
-            if key in stage.publications.rows:
-                stage.publications.close(key)
+            self._close(key)
             self._odd[key] = p
+
+    def _close(self, key: StatementKey) -> None:
+        stage = self.stage
+        if key in stage.publications.rows:
+            stage.attributes.drop(stage.publications.rows[key])
+            stage.publications.close(key)
+
+    def _describe(self, keys: Iterable[StatementKey]) -> None:
+        """Note what open publications are like now."""
+        for key in keys:
+            regions = self.world.visible(self.world.publications[key].publication.regions)
+            attributes = self.clients.attributes.get(self.clients.row(key[0]), {})
+            self.stage.attributes.put(self.stage.publications.rows[key], said_by(regions, attributes))
 
     def _forget_publication(self, key: StatementKey) -> None:
         old = self.world.publications.get(key)
@@ -399,8 +420,7 @@ class Kernel(Reference):
         self._forget_publication(key)
         super()._drop_publication(key)
         self._odd.pop(key, None)
-        if key in self.stage.publications.rows:
-            self.stage.publications.close(key)
+        self._close(key)
 
     def _subscribe(self, subscription: Subscription, now: int) -> Change:
         key = (subscription.owner, subscription.id)
@@ -448,10 +468,10 @@ class Kernel(Reference):
     def _set_client(self, op: ops.SetClient) -> Iterator[Notification]:
         leased = self.clients.row(op.client) in self.clients.leases
         yield from super()._set_client(op)
+        published, subscribed = self._owned(op.client)
+        for key in list(published):
+            self._file(key)
         if leased != (self.clients.row(op.client) in self.clients.leases):
-            published, subscribed = self._owned(op.client)
-            for key in list(published):
-                self._file(key)
             for s in list(subscribed.values()):
                 self._enlist(s)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from nearcast.match.attributes import Attributes
 from nearcast.match.names import Names
 from nearcast.match.regions import Regions
 from nearcast.match.registry import Publications, Subscriptions
@@ -44,6 +45,8 @@ class Stage:
     subscriptions: Subscriptions
     publications: Publications
     """Those that go where their client goes, and that are open to all."""
+    attributes: Attributes
+    """What these are like."""
     tables: list[Regions]
     """Layers, by the number that events have."""
     layers: dict[str, int]
@@ -71,6 +74,8 @@ class Touched:
     """or only with these of them."""
     relation: str | None = None
     """Every pair of this relation."""
+    everything: bool = False
+    """Every pair that depends on attributes: a space was defined or removed."""
 
 
 class Lane(Protocol):

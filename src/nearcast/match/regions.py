@@ -20,10 +20,10 @@ from nearcast.match.names import word_rows
 from nearcast.model.constraint import Interval
 from nearcast.model.layer import LayerRegion
 from nearcast.model.metric import Ground
-from nearcast.model.shape import Box, Disc, Point, Polygon
+from nearcast.model.shape import Box, Disc, Geometry, Point, Polygon
 from nearcast.model.space import Metric
 
-__all__ = ["NO_HEIGHTS", "Heights", "Regions", "fits"]
+__all__ = ["NO_HEIGHTS", "Heights", "Regions", "Sites", "fits", "lengths"]
 
 Reals = npt.NDArray[np.float64]
 _WGS84 = pyproj.Geod(ellps="WGS84")
@@ -41,62 +41,108 @@ NO_HEIGHTS = Heights(np.zeros((0, 2), np.bool_), np.zeros((0, 4)))
 """Where heights do not matter."""
 
 
-class Regions:
-    """Rows of regions. A row keeps its number while the region stays; the order is that of their ids."""
+class Sites:
+    """Shapes by row, with an index. The rows are the caller's."""
 
     def __init__(self, ground: Ground, earth: bool) -> None:
         self.ground, self.earth = ground, earth
+        self.heights = Heights(np.zeros((16, 2), np.bool_), np.zeros((16, 4)))
+        self.discs = DiscGrid(earth)
+        self.areas = AreaGrid(Metric.EARTH if earth else Metric.PLANAR)
+        self._shapes: dict[int, Box | Polygon] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def put(self, rows: Sequence[int], geometries: Sequence[Geometry]) -> None:
+        """Shapes for rows that have none."""
+        self._size += len(rows)
+        asked, ranges = self.heights
+        size = max(rows, default=-1) + 1
+        self.heights = Heights(grown(asked, size, False), grown(ranges, size))
+        round_rows, round_values, areas = [], [], []
+        for row, geometry in zip(rows, geometries, strict=True):
+            self._set_heights(row, geometry)
+            shape = geometry.shape
+            if isinstance(shape, (Point, Disc)):
+                round_rows.append(row)
+                round_values.append((shape.x, shape.y, shape.radius if isinstance(shape, Disc) else 0.0))
+            else:
+                areas.append((row, shape))
+        self._shapes.update(areas)
+        self.areas.insert_many(areas)
+        if round_rows:
+            self.discs.add(np.array(round_rows, np.int64), *np.array(round_values, np.float64).T)
+
+    def put_discs(self, rows: npt.NDArray[np.int64], x: Reals, y: Reals, radius: Reals) -> None:
+        """The same for discs of any height, as columns."""
+        self._size += len(rows)
+        asked, ranges = self.heights
+        size = int(rows.max()) + 1 if len(rows) else 0
+        self.heights = Heights(grown(asked, size, False), grown(ranges, size))
+        self.heights.asked[rows] = False
+        self.discs.add(rows, x, y, radius)
+
+    def take_out(self, rows: Sequence[int]) -> None:
+        self._size -= len(rows)
+        self.discs.remove(np.array([row for row in rows if row not in self._shapes], np.int64))
+        for row in rows:
+            if self._shapes.pop(row, None) is not None:
+                self.areas.remove(row)
+
+    def resolve(self, rows: npt.NDArray[np.int64], x: Reals, y: Reals) -> npt.NDArray[np.bool_]:
+        """Whether each shape holds its point, by the definition: for those that the index is unsure of."""
+        inside = np.zeros(len(rows), np.bool_)
+        if not len(rows):
+            return inside
+        is_area = np.array([int(row) in self._shapes for row in rows])
+        for i in np.flatnonzero(is_area):
+            inside[i] = self.ground.covers(self._shapes[int(rows[i])], Point(float(x[i]), float(y[i])))
+        rest = np.flatnonzero(~is_area)
+        if len(rest):
+            discs, at = self.discs.arrays, rows[rest]
+            away = lengths(discs.x[at], discs.y[at], x[rest], y[rest], self.earth)
+            inside[rest] = discs.radius[at] - away >= 0
+        return inside
+
+    def _set_heights(self, row: int, geometry: Geometry) -> None:
+        for i, interval in enumerate((geometry.altitude, geometry.floor)):
+            self.heights.asked[row, i] = interval is not None
+            self.heights.ranges[row, 2 * i : 2 * i + 2] = _closed(interval) if interval else (-math.inf, math.inf)
+
+
+class Regions(Sites):
+    """The regions of a layer. A row keeps its number while the region stays; the order is that of their ids."""
+
+    def __init__(self, ground: Ground, earth: bool) -> None:
+        super().__init__(ground, earth)
         self.held: list[LayerRegion | None] = []
         self.rows: dict[str, int] = {}
         self.words = np.zeros((16, 2), np.uint64)
         self.order = np.zeros(16, np.int64)
-        self.heights = Heights(np.zeros((16, 2), np.bool_), np.zeros((16, 4)))
-        self.discs = DiscGrid(earth)
-        self.areas = AreaGrid(Metric.EARTH if earth else Metric.PLANAR)
         self._free: list[int] = []
         self._ids: pa.StringArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def add(self, regions: Sequence[LayerRegion]) -> None:
         """New regions; none of their ids is here yet."""
         fresh = count(len(self.held))
         rows = [self._free.pop() if self._free else next(fresh) for _ in regions]
         self.held += [None] * (next(fresh) - len(self.held))
-        self._reserve(len(self.held))
+        self.words, self.order = grown(self.words, len(self.held)), grown(self.order, len(self.held))
         self.words[rows] = word_rows(r.id for r in regions)
-        round_rows, round_values, areas = [], [], []
         for row, r in zip(rows, regions, strict=True):
             self.held[row], self.rows[r.id] = r, row
-            self._set_heights(row, r)
-            shape = r.geometry.shape
-            if isinstance(shape, (Point, Disc)):
-                round_rows.append(row)
-                round_values.append((shape.x, shape.y, shape.radius if isinstance(shape, Disc) else 0.0))
-            else:
-                areas.append((row, shape))
-        self.areas.insert_many(areas)
-        if round_rows:
-            self.discs.add(np.array(round_rows, np.int64), *np.array(round_values, np.float64).T)
+        self.put(rows, [r.geometry for r in regions])
         self._rank()
-        self._ids = None
 
     def drop(self, ids: Iterable[str]) -> None:
-        round_rows = []
-        for id_ in ids:
-            row = self.rows.pop(id_)
-            r = self.held[row]
-            assert r is not None
-            if isinstance(r.geometry.shape, (Box, Polygon)):
-                self.areas.remove(row)
-            else:
-                round_rows.append(row)
+        rows = [self.rows.pop(id_) for id_ in ids]
+        for row in rows:
             self.held[row] = None
-            self._free.append(row)
+        self.take_out(rows)
+        self._free += rows
         self._ids = None
-        if round_rows:
-            self.discs.remove(np.array(round_rows, np.int64))
 
     def part(self, ids: Iterable[str]) -> Regions:
         """Only those of some ids that are here, as a table of their own."""
@@ -116,34 +162,10 @@ class Regions:
         assert found is not None
         return found
 
-    def resolve(self, rows: npt.NDArray[np.int64], x: Reals, y: Reals) -> npt.NDArray[np.bool_]:
-        """Whether each region holds its point, by the definition: for those that the index is unsure of."""
-        inside = np.zeros(len(rows), np.bool_)
-        if not len(rows):
-            return inside
-        is_area = np.array([isinstance(self.region(int(row)).geometry.shape, (Box, Polygon)) for row in rows])
-        for i in np.flatnonzero(is_area):
-            inside[i] = self.ground.covers(self.region(int(rows[i])).geometry.shape, Point(float(x[i]), float(y[i])))
-        rest = np.flatnonzero(~is_area)
-        if len(rest):
-            discs, at = self.discs.arrays, rows[rest]
-            away = lengths(discs.x[at], discs.y[at], x[rest], y[rest], self.earth)
-            inside[rest] = discs.radius[at] - away >= 0
-        return inside
-
-    def _reserve(self, size: int) -> None:
-        self.words, self.order = grown(self.words, size), grown(self.order, size)
-        asked, ranges = self.heights
-        self.heights = Heights(grown(asked, size, False), grown(ranges, size))
-
-    def _set_heights(self, row: int, r: LayerRegion) -> None:
-        for i, interval in enumerate((r.geometry.altitude, r.geometry.floor)):
-            self.heights.asked[row, i] = interval is not None
-            self.heights.ranges[row, 2 * i : 2 * i + 2] = _closed(interval) if interval else (-math.inf, math.inf)
-
     def _rank(self) -> None:
         ids = sorted(self.rows)
         self.order[[self.rows[id_] for id_ in ids]] = np.arange(len(ids))
+        self._ids = None
 
 
 def lengths(x1: Reals, y1: Reals, x2: Reals, y2: Reals, earth: bool) -> Reals:
