@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 
-__all__ = ["njit"]
+__all__ = ["inlined", "njit"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +37,15 @@ def njit(function: Callable[P, R]) -> Callable[P, R]:
     folder = _folder(_ROOT, function.__module__)
     with _keeping_in(folder):
         made: Callable[P, R] = numba.njit(cache=folder is not None, error_model="numpy")(function)
+    return made
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function into the body of each that calls it.
+
+    For a part of an innermost loop that takes arrays: a call would count references to every one of them.
+    """
+    made: Callable[P, R] = numba.njit(inline="always", error_model="numpy")(function)
     return made
 
 

@@ -36,11 +36,11 @@ from nearcast.match.globe import (
     spread,
 )  # fmt: skip
 
-__all__ = ["DiscArrays", "DiscGrid", "anchor", "exact_side", "find_cell", "side_of", "slack_of"]
+__all__ = ["CUBED", "DiscArrays", "DiscGrid", "anchor", "exact_side", "find_cell", "slack_of"]
 
 _WIDE = 1e6
 """Metres. Larger discs are few, and are looked at one by one."""
-_CUBED = 1 / (24 * TIGHTEST * TIGHTEST)
+CUBED = 1 / (24 * TIGHTEST * TIGHTEST)
 """2R sin(r / 2R) >= r - r³/24R²."""
 _CLASSES = 32
 """Postings of a cell have room for 2**class of them."""
@@ -93,6 +93,9 @@ class DiscGrid:
             radius=np.zeros(0),
             meta=np.array([0, 0, earth], np.int64),
         )
+
+    def __len__(self) -> int:
+        return int(self.arrays.levels.sum()) + len(self._wide)
 
     def add(self, rows: npt.NDArray[np.int64], x: npt.ArrayLike, y: npt.ArrayLike, radius: npt.ArrayLike) -> None:
         if not len(rows):
@@ -147,12 +150,12 @@ def _slot(key: int, size: int) -> int:
 
 
 @njit
-def find_cell(a: DiscArrays, key: int) -> int:
+def find_cell(keys: npt.NDArray[np.int64], key: int) -> int:
     """Where a cell is; if it is not there, the complement of where it would go."""
-    size = len(a.key)
+    size = len(keys)
     at = _slot(key, size)
     while True:
-        found = a.key[at]
+        found = keys[at]
         if found == key:
             return at
         if found == -1:
@@ -269,7 +272,7 @@ def _room_for(a: DiscArrays, px: float, py: float, pz: float, reach: float, leve
             continue
         for ix in range(cell_of(west, level), cell_of(east, level) + 1):
             for iy in range(cell_of(south, level), cell_of(north, level) + 1):
-                at = find_cell(a, cell_key(face, level, ix, iy))
+                at = find_cell(a.key, cell_key(face, level, ix, iy))
                 needed += 1 if at < 0 else 2 << a.room[at]
     return int(a.meta[_USED]) + needed <= len(a.whole)
 
@@ -289,7 +292,7 @@ def _take_run(a: DiscArrays, size: int) -> int:
 @njit
 def _post(a: DiscArrays, row: int, px: float, py: float, pz: float, face: int, level: int, ix: int, iy: int) -> None:
     key = cell_key(face, level, ix, iy)
-    at = find_cell(a, key)
+    at = find_cell(a.key, key)
     if at < 0:
         at = ~at
         a.key[at], a.room[at], a.counts[at], a.start[at] = key, 0, 0, _take_run(a, 0)
@@ -327,7 +330,7 @@ def _remove(a: DiscArrays, rows: npt.NDArray[np.int64]) -> None:
 @njit
 def _unpost(a: DiscArrays, row: int, key: int) -> None:
     """The last posting takes the place of the one that goes."""
-    at = find_cell(a, key)
+    at = find_cell(a.key, key)
     if at < 0:
         return
     for slot in range(a.start[at], a.start[at] + a.counts[at]):
@@ -341,27 +344,12 @@ def _unpost(a: DiscArrays, row: int, key: int) -> None:
 
 
 @njit
-def side_of(a: DiscArrays, slot: int, dx: float, dy: float, dz: float, slack: float) -> int:
-    """On which side of a posting's disc a point is, relative to the cell's anchor; unsure if 24 bits do not say."""
-    x, y, z = dx - a.real[slot, 0], dy - a.real[slot, 1], dz - a.real[slot, 2]
-    squared = x * x + y * y + z * z
-    radius = float(a.real[slot, 3])
-    outer = radius + slack
-    if squared > outer * outer:
-        return OUT
-    inner = radius - radius * radius * radius * _CUBED - slack
-    return IN if inner > 0 and squared <= inner * inner else UNSURE
-
-
-@njit
-def exact_side(a: DiscArrays, row: int, px: float, py: float, pz: float) -> int:
+def exact_side(x: float, y: float, radius: float, earth: bool, p: tuple[float, float, float]) -> int:
     """On which side of a disc a point of space is, by the proven band; unsure only within it."""
-    earth = a.meta[_EARTH] != 0
-    x, y, z = a.x[row], a.y[row], 0.0
-    if earth:
-        x, y, z = in_space(x, y)
-    inner, outer = band(a.radius[row], earth)
-    chord = math.sqrt((px - x) * (px - x) + (py - y) * (py - y) + (pz - z) * (pz - z))
+    centre = in_space(x, y) if earth else (x, y, 0.0)
+    inner, outer = band(radius, earth)
+    dx, dy, dz = p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]
+    chord = math.sqrt(dx * dx + dy * dy + dz * dz)
     if chord > outer:
         return OUT
     return IN if chord < inner else UNSURE

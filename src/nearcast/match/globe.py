@@ -60,8 +60,8 @@ FAR = 15e6
 
 FLAT = 6
 """The face of a plane; 0 to 5 are those of the globe."""
-LOWEST, HIGHEST = -4, 58
-"""Levels of the grid: cells of 2**level metres, from 6 cm."""
+LOWEST, HIGHEST = -3, 58
+"""Levels of the grid: cells of 2**level metres, from 12 cm, so small that no coordinate of the globe is clipped yet."""
 PER_METRE = np.array([2.0**-level for level in range(LOWEST, HIGHEST + 1)])
 """Cells a metre, by level."""
 SPAN = 2.0**26

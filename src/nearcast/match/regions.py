@@ -49,6 +49,8 @@ class Sites:
         self.heights = Heights(np.zeros((16, 2), np.bool_), np.zeros((16, 4)))
         self.discs = DiscGrid(earth)
         self.areas = AreaGrid(Metric.EARTH if earth else Metric.PLANAR)
+        self.is_tall = False
+        """Whether there is, or was, a shape whose height matters."""
         self._shapes: dict[int, Box | Polygon] = {}
         self._size = 0
 
@@ -109,6 +111,7 @@ class Sites:
     def _set_heights(self, row: int, geometry: Geometry) -> None:
         for i, interval in enumerate((geometry.altitude, geometry.floor)):
             self.heights.asked[row, i] = interval is not None
+            self.is_tall |= interval is not None
             self.heights.ranges[row, 2 * i : 2 * i + 2] = _closed(interval) if interval else (-math.inf, math.inf)
 
 
