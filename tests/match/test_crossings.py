@@ -11,8 +11,9 @@ import pytest
 from nearcast.match.clients import ClientColumns
 from nearcast.match.crossings import crossings, inside
 from nearcast.match.moves import FLOOR, Moves, X, Y, take_moves
-from nearcast.match.regions import Sites, lengths
+from nearcast.match.regions import Regions, Sites, lengths
 from nearcast.model.constraint import Interval
+from nearcast.model.layer import LayerRegion
 from nearcast.model.metric import ground_of
 from nearcast.model.shape import Disc, Geometry, Point, Shape
 from nearcast.model.space import Metric
@@ -114,3 +115,17 @@ def test_more_crossings_than_there_was_room_for() -> None:
     found = crossings(sites, moved(positions, 1, earth=False))
     assert list(zip(found.move, found.region, strict=True)) == list(itertools.product(range(3), range(500)))
     assert found.entered.tolist() == [True] * 500 + [False] * 500 + [True] * 500
+
+
+def test_discs_that_came_as_columns_are_regions_like_any_other() -> None:
+    one = Regions(ground_of(Metric.EARTH), earth=True)
+    other = Regions(ground_of(Metric.EARTH), earth=True)
+    discs = {"b": Disc(1.0, 2.0, 3.0), "a": Disc(4.0, 5.0, 6.0), "c": Disc(7.0, 8.0, 9.0)}
+    one.add([LayerRegion(id_, Geometry(disc)) for id_, disc in discs.items()])
+    other.add_discs(list(discs), *np.array([(d.x, d.y, d.radius) for d in discs.values()]).T)
+    for table in (one, other):
+        table.drop(["a"])
+        table.add_discs(["d"], np.array([1.0]), np.array([1.0]), np.array([1.0]))
+    assert [one.region(row) for row in one.rows.values()] == [other.region(row) for row in other.rows.values()]
+    assert one.id_array.to_pylist() == other.id_array.to_pylist() == ["b", "d", "c"]
+    assert (one.order[:3].tolist(), one.words[:3].tolist()) == (other.order[:3].tolist(), other.words[:3].tolist())

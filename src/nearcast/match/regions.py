@@ -120,29 +120,30 @@ class Regions(Sites):
 
     def __init__(self, ground: Ground, earth: bool) -> None:
         super().__init__(ground, earth)
-        self.held: list[LayerRegion | None] = []
+        self.ids: list[str | None] = []
+        """By row; none for a row that is free."""
         self.rows: dict[str, int] = {}
         self.words = np.zeros((16, 2), np.uint64)
         self.order = np.zeros(16, np.int64)
+        self._held: dict[int, LayerRegion] = {}
         self._free: list[int] = []
         self._ids: pa.StringArray | None = None
 
     def add(self, regions: Sequence[LayerRegion]) -> None:
         """New regions; none of their ids is here yet."""
-        fresh = count(len(self.held))
-        rows = [self._free.pop() if self._free else next(fresh) for _ in regions]
-        self.held += [None] * (next(fresh) - len(self.held))
-        self.words, self.order = grown(self.words, len(self.held)), grown(self.order, len(self.held))
-        self.words[rows] = word_rows(r.id for r in regions)
-        for row, r in zip(rows, regions, strict=True):
-            self.held[row], self.rows[r.id] = r, row
+        rows = self._enter([r.id for r in regions])
+        self._held.update(zip(rows, regions, strict=True))
         self.put(rows, [r.geometry for r in regions])
-        self._rank()
+
+    def add_discs(self, ids: Sequence[str], x: Reals, y: Reals, radius: Reals) -> None:
+        """The same for discs of any height, as columns. A region is made of one when it is asked for."""
+        self.put_discs(np.array(self._enter(ids), np.int64), x, y, radius)
 
     def drop(self, ids: Iterable[str]) -> None:
         rows = [self.rows.pop(id_) for id_ in ids]
         for row in rows:
-            self.held[row] = None
+            self.ids[row] = None
+            self._held.pop(row, None)
         self.take_out(rows)
         self._free += rows
         self._ids = None
@@ -157,13 +158,29 @@ class Regions(Sites):
     def id_array(self) -> pa.StringArray:
         """All ids, by row."""
         if self._ids is None:
-            self._ids = pa.array([r.id if r else None for r in self.held], pa.string())
+            self._ids = pa.array(self.ids, pa.string())
         return self._ids
 
     def region(self, row: int) -> LayerRegion:
-        found = self.held[row]
-        assert found is not None
+        found = self._held.get(row)
+        if found is None:
+            id_, discs = self.ids[row], self.discs.arrays
+            assert id_ is not None
+            found = LayerRegion(id_, Geometry(Disc(float(discs.x[row]), float(discs.y[row]), float(discs.radius[row]))))
+            self._held[row] = found
         return found
+
+    def _enter(self, ids: Sequence[str]) -> list[int]:
+        """Rows for new ids."""
+        fresh = count(len(self.ids))
+        rows = [self._free.pop() if self._free else next(fresh) for _ in ids]
+        self.ids += [None] * (next(fresh) - len(self.ids))
+        self.words, self.order = grown(self.words, len(self.ids)), grown(self.order, len(self.ids))
+        self.words[rows] = word_rows(ids)
+        for row, id_ in zip(rows, ids, strict=True):
+            self.ids[row], self.rows[id_] = id_, row
+        self._rank()
+        return rows
 
     def _rank(self) -> None:
         ids = sorted(self.rows)
