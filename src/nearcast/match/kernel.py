@@ -19,16 +19,18 @@ from nearcast.match.chain import Pair
 from nearcast.match.clients import Clients, Times
 from nearcast.match.crossings import inside
 from nearcast.match.history import tracked
-from nearcast.match.lane import Lane, Stage, Touched, positions
+from nearcast.match.lane import HERE, THERE, Lane, Stage, Touched, positions
 from nearcast.match.moves import Moves, take_moves
 from nearcast.match.names import Names
 from nearcast.match.reference import Reference
 from nearcast.match.regions import Regions
 from nearcast.match.registry import Publications, Subscriptions
+from nearcast.match.sources import SourcePairs, Sources
 from nearcast.match.spots import SpotLane
 from nearcast.match.tell import Change
 from nearcast.match.told import ENTER, Events, Told, joined
 from nearcast.match.verdict import Candidate, Verdict
+from nearcast.match.whereabouts import Whereabouts
 from nearcast.match.world import Key, Published, StatementKey, Subscribed
 from nearcast.match.zones import ZoneLane
 from nearcast.model import condition as c
@@ -62,6 +64,8 @@ class Kernel(Reference):
         """Subscriptions that no lane takes."""
         self._odd: dict[StatementKey, Published] = {}
         """Publications that no lane takes, so that their pairs are judged by the definition with any subscription."""
+        self._whereabouts = Whereabouts(self.clients)
+        self._sources: Sources = {}
         self._published_by: dict[str, dict[StatementKey, Published]] = {}
         self._subscribed_by: dict[str, dict[StatementKey, Subscribed]] = {}
         self._ending: tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]] = ({}, {})
@@ -90,7 +94,7 @@ class Kernel(Reference):
     @property
     def is_compiled(self) -> bool:
         """Whether every pair is in a lane, so that moves need nothing else."""
-        return not self._general and not self._odd
+        return not self._general and not self._odd and not self._tracking
 
     def _told(self, parts: list[Events], moves: Moves) -> Told:
         stage = self.stage
@@ -143,6 +147,33 @@ class Kernel(Reference):
         publication = stage.texts.text(int(e.publication[i]))
         return s, Candidate((publication, publisher, region.id if region else "", peer), region)
 
+    # ---- readings --------------------------------------------------------------------------------
+
+    def _emit(self, op: ops.Emit, now: int) -> Iterator[Notification]:
+        """A reading is looked up by its source. Pairs in lanes are written out while it is told."""
+        of = Touched(publisher=op.client, publication=op.publication)
+        found = [(s, candidate.key) for s, candidate in self._matching(of) if s.subscription.on is not None]
+        for s, key in found:
+            s.pairs[key] = self._written_out(s, key)
+        yield from super()._emit(op, now)
+        for s, key in found:
+            del s.pairs[key]
+
+    def bindings(self, client: str, publication: str) -> dict[StatementKey, Binding]:
+        """How a source stands to each subscription. Of subscriptions in lanes, only the active ones are known."""
+        stored = {
+            key: pair.binding
+            for key, s in self.subscriptions.items()
+            for of, pair in s.pairs.items()
+            if of[:2] == (publication, client)
+        }
+        in_lanes = self._matching(Touched(publisher=client, publication=publication))
+        return stored | {_key(s): Binding.ACTIVE for s, _ in in_lanes}
+
+    def _bound(self, client: str, publication: str) -> Iterator[tuple[Subscribed, Key, Pair]]:
+        for s, key in list(self._sources.get((client, publication), {}).values()):
+            yield s, key, s.pairs[key]
+
     # ---- other ops: the pairs in lanes that they touch ---------------------------------------------
 
     def _system(self, op: ops.SystemOp) -> Iterator[Notification]:
@@ -156,7 +187,7 @@ class Kernel(Reference):
             yield from told
             return
         self._touched = touched
-        for s, candidate in self._matching():
+        for s, candidate in self._matching(touched):
             self._scope.setdefault(_key(s), {})[candidate.key] = candidate
             s.pairs[candidate.key] = self._written_out(s, candidate.key)
         yield from told
@@ -172,10 +203,9 @@ class Kernel(Reference):
         binding = Binding.ACTIVE
         return Pair(now, True, now, satisfied=True, binding=binding, content=self._teller.content(key))
 
-    def _matching(self) -> Iterator[tuple[Subscribed, Candidate]]:
-        assert self._touched is not None
+    def _matching(self, touched: Touched) -> Iterator[tuple[Subscribed, Candidate]]:
         for lane in self.lanes:
-            yield from lane.matching(self._touched)
+            yield from lane.matching(touched)
 
     def _touched_by_system(self, op: ops.SystemOp) -> Touched | None:
         match op:
@@ -208,7 +238,7 @@ class Kernel(Reference):
 
     def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
         if self._touched is not None:
-            for s, candidate in self._matching():
+            for s, candidate in self._matching(self._touched):
                 self._scope.setdefault(_key(s), {})[candidate.key] = candidate
         return super()._step(change, passing)
 
@@ -225,9 +255,8 @@ class Kernel(Reference):
             yield from self._in_scope(s, client)
         source = s.subscription.source
         if isinstance(source, FromSpaces):
-            published = self._odd if _key(s) in self._lane_of else self.world.publications
-            for owner, id_ in list(published):
-                if owner != s.owner and client in (None, owner):
+            for owner, id_ in self._published_for(s, client):
+                if owner != s.owner:
                     yield from self._spanned(s, (id_, owner, "", ""))
         elif _key(s) not in self._lane_of:
             yield from (
@@ -235,6 +264,16 @@ class Kernel(Reference):
                 if isinstance(source, FromLayer) and client is None
                 else (self.judge.candidates(s, client))
             )
+
+    def _published_for(self, s: Subscribed, client: str | None) -> Iterable[StatementKey]:
+        """The publications that the definition judges for a subscription; of those too far away, only stored pairs."""
+        published = self._odd if _key(s) in self._lane_of else self.world.publications
+        of = None if client is None else [key for key in self._published_by.get(client, ()) if key in published]
+        reach = _reach(s.subscription)
+        if of == [] or reach is None:
+            return list(published) if of is None else of
+        stored = {(key[1], key[0]) for key in s.pairs if client in (None, key[1])}
+        return [key for key in {*self._whereabouts.within(s.owner, reach, of), *stored} if key in published]
 
     def _in_scope(self, s: Subscribed, client: str | None) -> Iterator[Candidate]:
         """The pairs in a lane that the op may turn, as far as both sides still exist."""
@@ -368,6 +407,7 @@ class Kernel(Reference):
         change = super()._publish(publication, now)
         p = self.world.publications[key]
         self._published_by.setdefault(key[0], {})[key] = p
+        self._whereabouts.put(key, publication)
         self._all_seeing += p.sees_all
         self._step_watching += c.asks_for_steps(publication.filter)
         if p.expires < FOREVER:
@@ -415,6 +455,7 @@ class Kernel(Reference):
         self._ending[0].pop(key, None)
         self._tracking.discard(("publication", *key))
         self._published_by[key[0]].pop(key, None)
+        self._whereabouts.drop(key)
 
     def _drop_publication(self, key: StatementKey) -> None:
         self._forget_publication(key)
@@ -427,6 +468,8 @@ class Kernel(Reference):
         change = super()._subscribe(subscription, now)
         s = self.subscriptions[key]
         self._subscribed_by.setdefault(key[0], {})[key] = s
+        if subscription.on is not None:
+            s.pairs = SourcePairs(s, self._sources, s.pairs)
         self._ending[1].pop(key, None)
         if s.expires < FOREVER:
             self._ending[1][key] = s
@@ -447,6 +490,7 @@ class Kernel(Reference):
             return
         stage = self.stage
         row = stage.subscriptions.enter(key, stage.texts.code(key[1]), self.clients.row(key[0]))
+        stage.subscriptions.hears[row] = s.subscription.on is not None
         lane.add(s, row)
         self._lane_of[key], self._enlisted[key] = lane, s
         self._table_of(s)
@@ -460,6 +504,8 @@ class Kernel(Reference):
 
     def _drop_subscription(self, owner: str, id_: str) -> None:
         self._dismiss((owner, id_))
+        if (known := self.subscriptions.get((owner, id_))) is not None:
+            known.pairs.clear()
         self._ending[1].pop((owner, id_), None)
         self._tracking.discard(("subscription", owner, id_))
         self._subscribed_by.get(owner, {}).pop((owner, id_), None)
@@ -490,6 +536,18 @@ def _least(moment: float) -> int:
 def _is_open(publication: Publication) -> bool:
     """Whether it goes where its client goes, and anyone may know of it."""
     return publication.filter == c.ALWAYS and not any(r.geometry or r.place for r in publication.regions)
+
+
+def _reach(s: Subscription) -> float | None:
+    """How far from the subscriber's position anything can be that it matches and that has no state yet."""
+    if s.life != c.ALWAYS or any(r.geometry or r.place for r in s.regions):
+        return None
+    for part in s.filter.items if isinstance(s.filter, c.And) else (s.filter,):
+        match part:
+            case c.Within(left=left, distance=reach, right=right) if {left, right} == {HERE, THERE}:
+                if not isinstance(reach, c.Ref):
+                    return max(reach, 0.0)
+    return None
 
 
 def _only_inside(s: Subscribed, target: c.Target, side: c.Side = "&") -> bool:

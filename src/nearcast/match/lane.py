@@ -96,7 +96,7 @@ class Lane(Protocol):
 def is_plain(s: Subscribed) -> bool:
     """Whether its answer depends on the present alone: nothing is remembered, nothing turns by itself."""
     options = replace(s.subscription.options, bandwidth=None)
-    unconditional = s.subscription.life == ALWAYS and s.subscription.on is None and not s.chooses
+    unconditional = s.subscription.life == ALWAYS and not s.chooses and not s.sees_all
     return unconditional and options == Options() and s.expires == FOREVER
 
 

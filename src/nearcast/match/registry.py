@@ -51,7 +51,10 @@ class Register(Columns):
 
 
 class Subscriptions(Register):
-    pass
+    FIELDS: ClassVar = {**Register.FIELDS, "hears": (np.bool_, False)}
+
+    hears: npt.NDArray[np.bool_]
+    """It hears readings, and so no enters and leaves."""
 
 
 class Publications(Register):

@@ -138,6 +138,7 @@ def joined(
     publications: Publications, tables: list[Regions],
 ) -> Told:  # fmt: skip
     """The events of all lanes as notifications in order: by move, leaves first, then by names."""
+    parts = [_without_hearers(part, subscriptions) for part in parts]
     events = parts[0] if len(parts) == 1 else Events._make(map(np.concatenate, zip(*parts, strict=True)))
     n = len(events.move)
     region_order, region_words = np.zeros(n, np.int64), np.zeros((n, 2), np.uint64)
@@ -156,6 +157,12 @@ def joined(
     )  # fmt: skip
     ordered = Events._make(column[order] for column in events)
     return Told(moves, ordered, ids, clients, texts, subscriptions, publications, tables)
+
+
+def _without_hearers(events: Events, subscriptions: Subscriptions) -> Events:
+    """Who hears readings is not told of enters and leaves."""
+    hears = subscriptions.hears[events.subscription]
+    return Events._make(column[~hears] for column in events) if hears.any() else events
 
 
 def _fixed_strings(rows: npt.NDArray[np.uint8]) -> pa.StringArray:
