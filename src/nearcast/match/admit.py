@@ -71,9 +71,9 @@ def _layer(op: ops.DefineLayer, world: World) -> None:
     name = op.layer.name
     if op.patch:
         _known("layer", name, world.layers)
-        regions = {r.id: r for r in world.layers[name].regions}
         for id_ in op.drop:
-            _known(f"region of layer {name!r}:", id_, regions)
+            if world.layers[name].find(id_) is None:
+                raise UnknownName(f"region of layer {name!r}:", id_, [r.id for r in world.layers[name].regions])
     for r in op.layer.regions:
         _named(f"region {r.id!r} of layer {name!r}", lambda r=r: _shapes(r.geometry, world.ground))
 

@@ -294,7 +294,7 @@ class Kernel(Reference):
     def _held(self, s: Subscribed, id_: str) -> LayerRegion | None:
         """The region of the layer that a subscription watches, as it is now."""
         table = self._table_of(s)
-        row = table.rows.get(id_) if table else None
+        row = table.find(id_) if table else None
         return table.region(row) if table and row is not None else None
 
     def _table_of(self, s: Subscribed) -> Regions | None:
@@ -324,10 +324,12 @@ class Kernel(Reference):
         if table is None:
             return
         carried = not any(r.geometry or r.place for r in self.world.publications[key[1], key[0]].publication.regions)
-        rows: Iterable[int] = table.rows.values()
+        rows: Iterable[int]
         if carried and _only_inside(s, span):
-            stored = [table.rows[k[2]] for k in s.pairs if k[:2] == key[:2] and k[2] in table.rows]
-            rows = {*self._rows_at(table, key[1]), *stored}
+            stored = {row for k in s.pairs if k[:2] == key[:2] and (row := table.find(k[2])) is not None}
+            rows = stored.union(self._rows_at(table, key[1]))
+        else:
+            rows = table.all_rows()
         for row in rows:
             held = table.region(row)
             yield Candidate((key[0], key[1], held.id, ""), held)
@@ -339,10 +341,12 @@ class Kernel(Reference):
         source = s.subscription.source
         assert isinstance(source, FromLayer)
         located = any(r.geometry or r.place for r in s.subscription.regions)
-        rows: Iterable[int] = table.rows.values()
+        rows: Iterable[int]
         if not located and _only_inside(s, c.Ref("&", "location"), "#"):
-            stored = [table.rows[k[2]] for k in s.pairs if k[2] in table.rows]
-            rows = {*self._rows_at(table, s.owner), *stored}
+            stored = {row for k in s.pairs if (row := table.find(k[2])) is not None}
+            rows = stored.union(self._rows_at(table, s.owner))
+        else:
+            rows = table.all_rows()
         for row in rows:
             held = table.region(row)
             yield Candidate((source.name, "", held.id, ""), held)
@@ -390,8 +394,10 @@ class Kernel(Reference):
                 self._describe(list(stage.publications.rows))
             case ops.DefineLayer(layer=layer, patch=patch, drop=drop) if layer.name in stage.layers:
                 table = stage.tables[stage.layers[layer.name]]
-                new = {r.id for r in layer.regions}
-                table.drop([id_ for id_ in ({*drop, *new} if patch else list(table.rows)) if id_ in table.rows])
+                if patch:
+                    table.drop({*drop, *(r.id for r in layer.regions)})
+                else:
+                    table.clear()
                 table.add(layer.regions)
             case ops.RemoveLayer(name=name) if name in stage.layers:
                 stage.tables[stage.layers.pop(name)] = Regions(self.world.ground, self.clients.earth)

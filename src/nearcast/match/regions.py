@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyproj
 
 from nearcast.match.areas import AreaGrid
 from nearcast.match.columns import grown
 from nearcast.match.compiled import njit
 from nearcast.match.discs import DiscGrid
-from nearcast.match.names import word_rows
+from nearcast.match.names import Names
 from nearcast.model.constraint import Interval
 from nearcast.model.layer import LayerRegion
 from nearcast.model.metric import Ground
@@ -116,76 +114,62 @@ class Sites:
 
 
 class Regions(Sites):
-    """The regions of a layer. A row keeps its number while the region stays; the order is that of their ids."""
+    """The regions of a layer. A region's row is the code of its id, so it has the same row when it comes again."""
 
     def __init__(self, ground: Ground, earth: bool) -> None:
         super().__init__(ground, earth)
-        self.ids: list[str | None] = []
-        """By row; none for a row that is free."""
-        self.rows: dict[str, int] = {}
-        self.words = np.zeros((16, 2), np.uint64)
-        self.order = np.zeros(16, np.int64)
+        self.ids = Names()
+        self._here = np.zeros(16, np.bool_)
         self._held: dict[int, LayerRegion] = {}
-        self._free: list[int] = []
-        self._ids: pa.StringArray | None = None
 
     def add(self, regions: Sequence[LayerRegion]) -> None:
-        """New regions; none of their ids is here yet."""
-        rows = self._enter([r.id for r in regions])
+        """New regions; none of them is here yet."""
+        rows = self._enter([r.id for r in regions]).tolist()
         self._held.update(zip(rows, regions, strict=True))
         self.put(rows, [r.geometry for r in regions])
 
     def add_discs(self, ids: Sequence[str], x: Reals, y: Reals, radius: Reals) -> None:
         """The same for discs of any height, as columns. A region is made of one when it is asked for."""
-        self.put_discs(np.array(self._enter(ids), np.int64), x, y, radius)
+        self.put_discs(self._enter(ids), x, y, radius)
 
     def drop(self, ids: Iterable[str]) -> None:
-        rows = [self.rows.pop(id_) for id_ in ids]
+        """Take out those of some ids that are here."""
+        rows = [row for id_ in ids if (row := self.find(id_)) is not None]
+        self._here[rows] = False
         for row in rows:
-            self.ids[row] = None
             self._held.pop(row, None)
         self.take_out(rows)
-        self._free += rows
-        self._ids = None
+
+    def clear(self) -> None:
+        self.drop([self.ids.text(row) for row in self.all_rows()])
+
+    def find(self, id_: str) -> int | None:
+        """The row of a region, if it is here."""
+        row = self.ids.find(id_)
+        return row if row >= 0 and self._here[row] else None
+
+    def all_rows(self) -> list[int]:
+        return np.flatnonzero(self._here).tolist()
 
     def part(self, ids: Iterable[str]) -> Regions:
         """Only those of some ids that are here, as a table of their own."""
         made = Regions(self.ground, self.earth)
-        made.add([self.region(self.rows[id_]) for id_ in ids if id_ in self.rows])
+        made.add([self.region(row) for id_ in ids if (row := self.find(id_)) is not None])
         return made
-
-    @property
-    def id_array(self) -> pa.StringArray:
-        """All ids, by row."""
-        if self._ids is None:
-            self._ids = pa.array(self.ids, pa.string())
-        return self._ids
 
     def region(self, row: int) -> LayerRegion:
         found = self._held.get(row)
         if found is None:
-            id_, discs = self.ids[row], self.discs.arrays
-            assert id_ is not None
-            found = LayerRegion(id_, Geometry(Disc(float(discs.x[row]), float(discs.y[row]), float(discs.radius[row]))))
-            self._held[row] = found
+            discs = self.discs.arrays
+            disc = Disc(float(discs.x[row]), float(discs.y[row]), float(discs.radius[row]))
+            found = self._held[row] = LayerRegion(self.ids.text(row), Geometry(disc))
         return found
 
-    def _enter(self, ids: Sequence[str]) -> list[int]:
-        """Rows for new ids."""
-        fresh = count(len(self.ids))
-        rows = [self._free.pop() if self._free else next(fresh) for _ in ids]
-        self.ids += [None] * (next(fresh) - len(self.ids))
-        self.words, self.order = grown(self.words, len(self.ids)), grown(self.order, len(self.ids))
-        self.words[rows] = word_rows(ids)
-        for row, id_ in zip(rows, ids, strict=True):
-            self.ids[row], self.rows[id_] = id_, row
-        self._rank()
+    def _enter(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        rows = self.ids.codes(ids)
+        self._here = grown(self._here, len(self.ids))
+        self._here[rows] = True
         return rows
-
-    def _rank(self) -> None:
-        ids = sorted(self.rows)
-        self.order[[self.rows[id_] for id_ in ids]] = np.arange(len(ids))
-        self._ids = None
 
 
 def lengths(x1: Reals, y1: Reals, x2: Reals, y2: Reals, earth: bool) -> Reals:

@@ -124,12 +124,12 @@ class Told:
         e, n = self.events, len(self)
         used = np.unique(e.layer)
         if len(used) == 1 and used[0] >= 0:
-            return self.tables[int(used[0])].id_array.take(pa.array(e.region))
+            return self.tables[int(used[0])].ids.array.take(pa.array(e.region))
         found = np.full(n, None, object)
         for table in used:
             if table >= 0:
                 at = np.flatnonzero(e.layer == table)
-                found[at] = self.tables[int(table)].id_array.take(pa.array(e.region[at])).to_pylist()
+                found[at] = self.tables[int(table)].ids.array.take(pa.array(e.region[at])).to_pylist()
         return pa.array(found, pa.string())
 
 
@@ -145,8 +145,8 @@ def joined(
     for number in np.unique(events.layer).tolist() if n else ():
         if number >= 0:
             at = slice(None) if len(parts) == 1 else np.flatnonzero(events.layer == number)
-            region_order[at] = tables[number].order[events.region[at]]
-            region_words[at] = tables[number].words[events.region[at]]
+            region_order[at] = tables[number].ids.order[events.region[at]]
+            region_words[at] = tables[number].ids.words[events.region[at]]
     order = np.empty(n, np.int64)
     name, owner = subscriptions.name, subscriptions.owner
     _sort(events, len(moves), name, owner, texts.order, clients.names.order, region_order, order)

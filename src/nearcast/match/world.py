@@ -159,10 +159,7 @@ class World:
                 self.relations[relation.name] = relation
                 return f"relation:{relation.name}"
             case ops.DefineLayer(layer=layer, patch=patch, drop=drop):
-                old = self.layers[layer.name].regions if patch else ()
-                replaced = {*drop, *(r.id for r in layer.regions)}
-                kept = tuple(r for r in old if r.id not in replaced)
-                self.layers[layer.name] = Layer(layer.name, (*kept, *layer.regions))
+                self.layers[layer.name] = self.layers[layer.name].patched(layer.regions, drop) if patch else layer
                 return f"layer:{layer.name}"
             case ops.RemoveSpace(name=name):
                 del self.spaces[name]

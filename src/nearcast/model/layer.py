@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,3 +40,26 @@ class Layer:
             if one.id == next_one.id:
                 raise ModelError(f"layer {self.name!r} has two regions with the id {one.id!r}")
         object.__setattr__(self, "regions", ordered)
+
+    def find(self, id_: str) -> LayerRegion | None:
+        """The region with an id."""
+        at = bisect_left(self.regions, id_, key=_id)
+        return self.regions[at] if at < len(self.regions) and self.regions[at].id == id_ else None
+
+    def patched(self, regions: Iterable[LayerRegion], drop: Iterable[str]) -> Layer:
+        """The layer with some regions set and others dropped. The rest is neither sorted nor looked at again."""
+        kept = list(self.regions)
+        for id_ in drop:
+            at = bisect_left(kept, id_, key=_id)
+            if at < len(kept) and kept[at].id == id_:
+                del kept[at]
+        for r in regions:
+            at = bisect_left(kept, r.id, key=_id)
+            kept[at : at + (at < len(kept) and kept[at].id == r.id)] = [r]
+        made = copy(self)
+        object.__setattr__(made, "regions", tuple(kept))
+        return made
+
+
+def _id(region: LayerRegion) -> str:
+    return region.id
