@@ -16,6 +16,7 @@ import numpy.typing as npt
 from nearcast.match.attributes import Attributes, is_simple, said_by
 from nearcast.match.binding import Binding
 from nearcast.match.chain import Pair
+from nearcast.match.circles import Circles
 from nearcast.match.clients import Clients, Times
 from nearcast.match.crossings import inside
 from nearcast.match.history import tracked
@@ -25,8 +26,8 @@ from nearcast.match.names import Names
 from nearcast.match.reference import Reference
 from nearcast.match.regions import Regions
 from nearcast.match.registry import Publications, Subscriptions
-from nearcast.match.sources import SourcePairs, Sources
 from nearcast.match.spots import SpotLane
+from nearcast.match.stored import EVERYONE, Dues, Involved, Pairs
 from nearcast.match.tell import Change
 from nearcast.match.told import ENTER, Events, Told, joined
 from nearcast.match.verdict import Candidate, Verdict
@@ -65,7 +66,16 @@ class Kernel(Reference):
         self._odd: dict[StatementKey, Published] = {}
         """Publications that no lane takes, so that their pairs are judged by the definition with any subscription."""
         self._whereabouts = Whereabouts(self.clients)
-        self._sources: Sources = {}
+        self._circles = Circles(self.clients)
+        """Of the subscriptions that reach so far and no further."""
+        self._far: dict[StatementKey, Subscribed] = {}
+        """Those that may match a publication wherever it is."""
+        self._watching: dict[StatementKey, Subscribed] = {}
+        """Those that an op of any client may turn."""
+        self._involved: Involved = {}
+        self._dues = Dues()
+        self._due: dict[StatementKey, set[Key]] = {}
+        """While a timer fires: the pairs that it is about."""
         self._published_by: dict[str, dict[StatementKey, Published]] = {}
         self._subscribed_by: dict[str, dict[StatementKey, Subscribed]] = {}
         self._ending: tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]] = ({}, {})
@@ -171,8 +181,10 @@ class Kernel(Reference):
         return stored | {_key(s): Binding.ACTIVE for s, _ in in_lanes}
 
     def _bound(self, client: str, publication: str) -> Iterator[tuple[Subscribed, Key, Pair]]:
-        for s, key in list(self._sources.get((client, publication), {}).values()):
-            yield s, key, s.pairs[key]
+        for name, key in sorted(self._involved.get(client, ())):
+            if key[:2] == (publication, client):
+                s = self.subscriptions[name]
+                yield s, key, s.pairs[key]
 
     # ---- other ops: the pairs in lanes that they touch ---------------------------------------------
 
@@ -242,15 +254,95 @@ class Kernel(Reference):
                 self._scope.setdefault(_key(s), {})[candidate.key] = candidate
         return super()._step(change, passing)
 
-    def _concerned(self, change: Change) -> list[Subscribed]:  # noqa: ARG002
-        subscribed = self.subscriptions if self._odd else self._general
-        scope = {key: s for key in self._scope if (s := self.subscriptions.get(key)) is not None}
-        return list({**subscribed, **scope}.values())
+    def _concerned(self, change: Change) -> list[Subscribed]:
+        names: Iterable[StatementKey]
+        if self._due and not self._tracking:
+            names = self._due
+        elif change.client is None or self._all_seeing or self._tracking:
+            names = self.subscriptions if self._odd else self._general
+        else:
+            names = self._concerned_by(change.client)
+        return [self.subscriptions[name] for name in {*names, *self._scope} if name in self.subscriptions]
 
-    def _timed(self) -> Iterable[Subscribed]:
-        return self.subscriptions.values() if self._odd else self._general.values()
+    def _concerned_by(self, client: str) -> Iterator[StatementKey]:
+        """The subscriptions that an op of one client may turn: its own, and those of whoever may match it."""
+        own = self._subscribed_by.get(client, ())
+        yield from own if self._odd else (name for name in own if name in self._general)
+        yield from self._watching
+        yield from (name for name, _ in self._involved.get(client, ()))
+        published = self._published_by.get(client, ())
+        if published:
+            yield from self._far
+        if any(key in self._odd for key in published):
+            yield from self._lane_of
+        for key in published:
+            at = self._whereabouts.point(key)
+            yield from self._general if at is None else self._circles.around(*at)
+
+    # ---- timers ------------------------------------------------------------------------------------
+
+    def _settle(
+        self,
+        s: Subscribed,
+        candidate: Candidate,
+        verdict: Verdict,
+        chosen: bool,
+        change: Change,
+        passing: str | None = None,
+    ) -> Iterator[Notification]:
+        yield from super()._settle(s, candidate, verdict, chosen, change, passing)
+        pair = s.pairs.get(candidate.key)
+        if pair is not None and pair.due is not None:
+            self.note_due(s, candidate.key, pair.due)
+
+    def note_due(self, s: Subscribed, key: Key, due: int) -> None:
+        """Note when a pair may turn by itself, for every clock that can bring it about."""
+        involved = [client for client in (s.owner, key[1], key[3]) if client]
+        anyone = [None] if self._sees_all(s, key) else []
+        self._dues.push(due, _key(s), key, [*involved, *anyone])
+
+    def _advance(self, client: str | None, now: int) -> Iterator[Notification]:
+        yield from super()._advance(client, now)
+        self._due = {}
+
+    def _next_due(self, client: str | None, now: int) -> int | None:
+        heaps = (EVERYONE,) if client is None else (client, None)
+        dues = [due for heap in heaps if (due := self._first_due(heap, now)) is not None]
+        past = [due for due in self._past.dues(client) if due <= now]
+        first = min((*dues, *past), default=None)
+        self._due = {}
+        for heap in heaps if first is not None else ():
+            while self._first_due(heap, now) == first:
+                _, name, key = self._dues.drop(heap)
+                self._due.setdefault(name, set()).add(key)
+        return first
+
+    def _first_due(self, heap: str | None, now: int) -> int | None:
+        """The earliest time in a heap at which a pair may still turn."""
+        while (entry := self._dues.first(heap)) is not None and entry[0] <= now:
+            due, name, key = entry
+            s = self.subscriptions.get(name)
+            pair = s.pairs.get(key) if s else None
+            if s and pair and pair.due == due and (heap is not None or self._sees_all(s, key)):
+                return due
+            self._dues.drop(heap)
+        return None
+
+    def _stored(self, s: Subscribed, client: str | None) -> list[Key]:
+        stored = super()._stored(s, client)
+        return [key for key in stored if key in self._due[_key(s)]] if self._only_due(s) else stored
+
+    def _only_due(self, s: Subscribed) -> bool:
+        """Whether, while a timer fires, only the pairs that it is about need to be looked at."""
+        return bool(self._due) and not self._tracking and not s.chooses and not self._all_seeing
 
     def _candidates(self, s: Subscribed, client: str | None) -> Iterable[Candidate]:
+        if self._only_due(s):
+            due = self._due.get(_key(s), set())
+            return [candidate for candidate in self._possible(s, client) if candidate.key in due]
+        return self._possible(s, client)
+
+    def _possible(self, s: Subscribed, client: str | None) -> Iterator[Candidate]:
         if _key(s) in self._lane_of:
             yield from self._in_scope(s, client)
         source = s.subscription.source
@@ -474,8 +566,8 @@ class Kernel(Reference):
         change = super()._subscribe(subscription, now)
         s = self.subscriptions[key]
         self._subscribed_by.setdefault(key[0], {})[key] = s
-        if subscription.on is not None:
-            s.pairs = SourcePairs(s, self._sources, s.pairs)
+        if not isinstance(s.pairs, Pairs):
+            s.pairs = Pairs(key, self._involved, s.pairs)
         self._ending[1].pop(key, None)
         if s.expires < FOREVER:
             self._ending[1][key] = s
@@ -493,6 +585,7 @@ class Kernel(Reference):
         lane = None if leased else next((lane for lane in self.lanes if lane.takes(s)), None)
         if lane is None:
             self._general[key] = s
+            self._place(s)
             return
         stage = self.stage
         row = stage.subscriptions.enter(key, stage.texts.code(key[1]), self.clients.row(key[0]))
@@ -502,8 +595,22 @@ class Kernel(Reference):
         self._table_of(s)
         self._scope.setdefault(key, {})  # what it matched before is judged again, in or out of the lane
 
+    def _place(self, s: Subscribed) -> None:
+        """Note whose ops may turn a subscription that the definition judges."""
+        key, reach = _key(s), _reach(s.subscription)
+        if s.sees_all or isinstance(s.subscription.source, FromRelation):
+            self._watching[key] = s
+        elif isinstance(s.subscription.source, FromSpaces):
+            if reach is None:
+                self._far[key] = s
+            else:
+                self._circles.put(key, reach)
+
     def _dismiss(self, key: StatementKey) -> None:
         self._general.pop(key, None)
+        self._far.pop(key, None)
+        self._watching.pop(key, None)
+        self._circles.drop(key)
         lane = self._lane_of.pop(key, None)
         if lane is not None:
             lane.remove(self._enlisted.pop(key), self.stage.subscriptions.leave(key))

@@ -373,11 +373,15 @@ class Reference:
         """What a subscription may match; with a client, only what involves it."""
         return self.judge.candidates(s, client)
 
+    def _stored(self, s: Subscribed, client: str | None) -> list[Key]:
+        """The pairs that are remembered; with a client, only those that involve it."""
+        return [key for key in s.pairs if client is None or client in key[1::2]]
+
     def _match(self, s: Subscribed, change: Change, passing: str | None) -> Iterator[Notification]:
         s.latches = self.judge.latched_life(s, int(self._clock((s.owner,))), passing)
         client = None if self._is_wide(s, change) else change.client
         candidates = {candidate.key: candidate for candidate in self._candidates(s, client)}
-        vanished = [key for key in s.pairs if key not in candidates and (client is None or client in key[1::2])]
+        vanished = [key for key in self._stored(s, client) if key not in candidates]
         ends = min(s.expires, self.world.clients[s.owner].ends)
         ended = {key for key in (*candidates, *vanished) if self.time_of(s, key) >= ends}
         for key in ended:  # a subscription that ends tells nobody

@@ -65,6 +65,16 @@ class Whereabouts(Columns):
             self.client[row], self.px[row], self.anywhere[row] = -1, np.nan, False
             self._free.append(row)
 
+    def point(self, key: StatementKey) -> tuple[float, float, float] | None:
+        """Where a publication is in space; not numbers if it is nowhere, nothing if only the definition knows."""
+        row = self._rows[key]
+        if self.anywhere[row]:
+            return None
+        client, c = int(self.client[row]), self._clients.columns
+        if client >= 0:
+            return float(c.px[client]), float(c.py[client]), float(c.pz[client])
+        return float(self.px[row]), float(self.py[row]), float(self.pz[row])
+
     def within(self, owner: str, reach: float, of: Iterable[StatementKey] | None = None) -> list[StatementKey]:
         """The publications, or some of them, that may be within a reach of where a client is."""
         rows = np.arange(len(self._keys)) if of is None else np.array([self._rows[key] for key in of], np.int64)
