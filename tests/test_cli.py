@@ -106,6 +106,7 @@ def test_explain_narrows_to_a_publication() -> None:
         ("explain", "--ops", FIRST, "--client", "nobody"),
         ("explain", "--ops", FIRST, "--client", "ann", "--at", "yesterday"),
         ("bench", "nothing"),
+        ("bench", "language", "--case", "nothing"),
         ("frobnicate",),
         ("run",),
     ],
@@ -181,7 +182,7 @@ def test_demo_runs() -> None:
     assert "notifications from 895 fixes." in done.stdout
 
 
-@pytest.mark.parametrize("name", ["language", "reference"])
+@pytest.mark.parametrize("name", ["kernel", "language", "reference"])
 def test_bench_prints_one_object(name: str) -> None:
     answer = json.loads(nearcast("bench", name, "--quick", "--json").stdout)
     assert set(answer) == {"bench", "machine", "commit", "results"}
@@ -189,6 +190,11 @@ def test_bench_prints_one_object(name: str) -> None:
         assert set(result) == {"case", "value", "unit", "baseline", "ratio"}
         assert result["value"] > 0
         assert result["ratio"] == pytest.approx(result["value"] / result["baseline"])
+
+
+def test_bench_measures_only_the_cases_that_are_asked_for() -> None:
+    answer = json.loads(nearcast("bench", "language", "--quick", "--json", "--case", "shape", "--case", "parse").stdout)
+    assert [result["case"] for result in answer["results"]] == ["shape", "parse"]
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

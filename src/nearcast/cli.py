@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from nearcast import demo as demonstration
-from nearcast.bench import BENCHES, report
+from nearcast.bench import BENCHES, cases_of, report, usual_cases
 from nearcast.check import checked_statements, statement_ops
 from nearcast.errors import GeometryWarning, LanguageError, NearcastError
 from nearcast.language.format import condition_text, shape_of, statement_text
@@ -279,17 +279,22 @@ def demo(as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("name", type=click.Choice(sorted(BENCHES)))
+@click.argument("name", type=click.Choice(BENCHES))
+@click.option("--case", "cases", multiple=True, help="Only this case; may be given more than once.")
 @click.option("--quick", is_flag=True, help="The tiny size that the tests run.")
 @as_json
-def bench(name: str, quick: bool, as_json: bool) -> None:
+def bench(name: str, cases: tuple[str, ...], quick: bool, as_json: bool) -> None:
     """Measure NAME, each figure beside a baseline taken in the same run."""
-    measured = report(name, BENCHES[name](quick))
+    known, results = cases_of(name), []
+    if unknown := [case for case in cases if case not in known]:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(known)}", param_hint="'--case'")
+    for case in cases or usual_cases(name):
+        for r in known[case](quick):
+            results.append(r)
+            if not as_json:
+                click.echo(f"{r.case:20} {r.value:14,.0f} {r.unit:14} {r.ratio:10.3f} of the baseline")
     if as_json:
-        click.echo(json.dumps(measured))
-        return
-    for row in measured["results"]:
-        click.echo(f"{row['case']:12} {row['value']:12,.0f} {row['unit']:14} {row['ratio']:.3f} of the baseline")
+        click.echo(json.dumps(report(name, results)))
 
 
 # ---- shared ----------------------------------------------------------------------------------------

@@ -6,12 +6,15 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["BENCHES", "Result", "rate", "report"]
+__all__ = ["BENCHES", "Case", "Result", "cases_of", "rate", "report", "usual_cases"]
+
+BENCHES = ("kernel", "language", "reference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,10 @@ class Result:
     @property
     def ratio(self) -> float:
         return self.value / self.baseline
+
+
+Case = Callable[[bool], Iterable[Result]]
+"""One thing that is measured: at full size or, if it is to be quick, at a tiny one."""
 
 
 def rate(work: Callable[[], int], seconds: float) -> float:
@@ -58,16 +65,13 @@ def _commit() -> str | None:
         return None
 
 
-def _language(quick: bool) -> list[Result]:
-    from nearcast.bench import language  # noqa: PLC0415  # a bench is loaded when it is asked for
-
-    return language.run(quick)
-
-
-def _reference(quick: bool) -> list[Result]:
-    from nearcast.bench import reference  # noqa: PLC0415  # a bench is loaded when it is asked for
-
-    return reference.run(quick)
+def cases_of(bench: str) -> Mapping[str, Case]:
+    """The cases of a bench, which is loaded when it is asked for."""
+    cases: Mapping[str, Case] = import_module(f"nearcast.bench.{bench}").CASES
+    return cases
 
 
-BENCHES: dict[str, Callable[[bool], list[Result]]] = {"language": _language, "reference": _reference}
+def usual_cases(bench: str) -> list[str]:
+    """Those that are run if none is named."""
+    rare: Collection[str] = getattr(import_module(f"nearcast.bench.{bench}"), "RARE", ())
+    return [name for name in cases_of(bench) if name not in rare]

@@ -6,8 +6,9 @@ It is the definition, not an engine: the figure is here to see that it stays usa
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
-from nearcast.bench import Result, rate
+from nearcast.bench import Case, Result, rate
 from nearcast.language.parse import parse_subscription
 from nearcast.match.reference import Reference
 from nearcast.model import op as ops
@@ -17,10 +18,10 @@ from nearcast.model.metric import EARTH
 from nearcast.model.shape import Disc, Geometry, Point
 from nearcast.model.statement import Publication, Subscription
 
-__all__ = ["run"]
+__all__ = ["CASES"]
 
 
-def run(quick: bool) -> list[Result]:
+def _discs(quick: bool) -> Iterator[Result]:
     discs, moves = (5, 20) if quick else (50, 400)
     dice = random.Random(7)
     zones = [Disc(dice.uniform(0, 0.2), dice.uniform(0, 0.2), dice.uniform(100, 1000)) for _ in range(discs)]
@@ -44,4 +45,7 @@ def run(quick: bool) -> list[Result]:
         return moves
 
     seconds = 0.05 if quick else 2.0
-    return [Result(f"discs-{discs}", rate(matched, seconds), "moves/s", rate(measured, seconds))]
+    yield Result(f"discs-{discs}", rate(matched, seconds), "moves/s", rate(measured, seconds))
+
+
+CASES: dict[str, Case] = {"discs": _discs}

@@ -164,6 +164,7 @@ class Clients(MutableMapping[str, Client]):
         self.earth = True
         self.everyone_late = lateness > 0
         """Whether fixes are held back unless a client says otherwise."""
+        self.columns.plain[:] = not self.everyone_late
         self.attributes: dict[int, dict[str, Scalar]] = {}
         self.paths = Names()
         """Of places that fixes name."""
@@ -176,13 +177,19 @@ class Clients(MutableMapping[str, Client]):
     def row(self, name: str) -> int:
         """The row of a name, whether or not there is such a client."""
         row = self.names.code(name)
-        self.columns.reserve(row + 1)
+        self._reserve(row + 1)
         return row
 
     def rows(self, names: list[str]) -> Wholes:
         rows = self.names.codes(names)
-        self.columns.reserve(len(self.names))
+        self._reserve(len(self.names))
         return rows
+
+    def _reserve(self, size: int) -> None:
+        """Make room for so many rows. Fixes of clients that are not known yet are held back if everyone's are."""
+        known = self.columns.capacity
+        self.columns.reserve(size)
+        self.columns.plain[known:] = not self.everyone_late
 
     def __getitem__(self, name: str) -> Client:
         row = self.names.find(name)

@@ -136,7 +136,7 @@ def _at_height(
     n, asked = 0, heights.asked
     for k in range(len(move)):
         m, r = move[k], region[k]
-        if len(asked) and (asked[r, 0] or asked[r, 1]):
+        if r < len(asked) and (asked[r, 0] or asked[r, 1]):
             if not fits(heights, r, there[m, 5], there[m, 6]):
                 was[k] = OUT
             if not fits(heights, r, here[m, 5], here[m, 6]):

@@ -9,6 +9,7 @@ lane has no state: before such an op its matching pairs are written out, and aft
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,25 +24,37 @@ from nearcast.match.history import tracked
 from nearcast.match.lane import HERE, THERE, Lane, Stage, Touched, positions
 from nearcast.match.moves import Moves, take_moves
 from nearcast.match.names import Names
+from nearcast.match.nearest import NearestLane
+from nearcast.match.pairs import PairLane
 from nearcast.match.reference import Reference
 from nearcast.match.regions import Regions
 from nearcast.match.registry import Publications, Subscriptions
 from nearcast.match.spots import SpotLane
 from nearcast.match.stored import EVERYONE, Dues, Involved, Pairs
 from nearcast.match.tell import Change
-from nearcast.match.told import ENTER, Events, Told, joined
+from nearcast.match.told import ENTER, SOURCE, Events, Told, joined
 from nearcast.match.verdict import Candidate, Verdict
 from nearcast.match.whereabouts import Whereabouts
 from nearcast.match.world import Key, Published, StatementKey, Subscribed
 from nearcast.match.zones import ZoneLane
 from nearcast.model import condition as c
 from nearcast.model import op as ops
+from nearcast.model.constraint import Scalar
 from nearcast.model.fix import Fix
 from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import FOREVER, NEVER
 from nearcast.model.notification import Kind, Notification, Reason, by_fix
+from nearcast.model.region import Region, region
 from nearcast.model.space import Metric
-from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, Publication, Subscription, spanned_layer
+from nearcast.model.statement import (
+    FromLayer,
+    FromRelation,
+    FromSpaces,
+    Publication,
+    RelationDefinition,
+    Subscription,
+    spanned_layer,
+)  # fmt: skip
 
 __all__ = ["Kernel"]
 
@@ -58,7 +71,6 @@ class Kernel(Reference):
         self.world.clients = self.clients
         self._clocks, self._last_fix = Times(self.clients, "clock"), Times(self.clients, "last")
         self.stage = Stage(self.world, self.clients, Names(), Subscriptions(), Publications(), Attributes(), [], {})
-        self.lanes: tuple[Lane, ...] = (ZoneLane(self.stage), SpotLane(self.stage))
         self._lane_of: dict[StatementKey, Lane] = {}
         self._enlisted: dict[StatementKey, Subscribed] = {}
         self._general: dict[StatementKey, Subscribed] = {}
@@ -76,6 +88,11 @@ class Kernel(Reference):
         self._dues = Dues()
         self._due: dict[StatementKey, set[Key]] = {}
         """While a timer fires: the pairs that it is about."""
+        self._had_odd = False
+        self._nearest = NearestLane(self.stage, self._odd, lambda: self._latest)
+        self.lanes: tuple[Lane, ...] = (
+            ZoneLane(self.stage), SpotLane(self.stage), PairLane(self.stage), self._nearest,
+        )  # fmt: skip
         self._published_by: dict[str, dict[StatementKey, Published]] = {}
         self._subscribed_by: dict[str, dict[StatementKey, Subscribed]] = {}
         self._ending: tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]] = ({}, {})
@@ -85,6 +102,8 @@ class Kernel(Reference):
         self._touched: Touched | None = None
         self._scope: dict[StatementKey, dict[Key, Candidate]] = {}
         """While an op other than a move is applied: the pairs in lanes that it may turn."""
+        self._some_apart = False
+        """Whether some client is apart, so that relations are judged by the definition."""
 
     # ---- moves in bulk ---------------------------------------------------------------------------
 
@@ -97,9 +116,10 @@ class Kernel(Reference):
         moves = take_moves(self.clients.columns, rows, time, position, place, everyone, self.clients.earth)
         self.counts["Move"] += len(rows)
         self.counts["stale"] += len(rows) - len(moves)
+        told = self._told([events for lane in self.lanes for events in lane.run(moves)], moves)
         if len(moves):
             self._latest = max(self._latest, int(moves.now.max()))
-        return self._told([events for lane in self.lanes for events in lane.run(moves)], moves)
+        return told
 
     @property
     def is_compiled(self) -> bool:
@@ -114,6 +134,14 @@ class Kernel(Reference):
     # ---- fixes -----------------------------------------------------------------------------------
 
     def _fix(self, name: str, fix: Fix) -> Iterator[Notification]:
+        """A fix that another op lets go finds the lanes as a fix of its own would: with nothing written out."""
+        touched, self._touched = self._touched, None
+        self._drop_scope()
+        yield from self._fix_alone(name, fix)
+        self._touched = touched
+        self._write_out()
+
+    def _fix_alone(self, name: str, fix: Fix) -> Iterator[Notification]:
         if fix.time <= self._last_fix.get(name, NEVER):
             self.counts["stale"] += 1
             return
@@ -136,11 +164,12 @@ class Kernel(Reference):
     def _notification(self, told: Told, i: int, change: Change) -> Notification:
         """What a lane found, told as the definition tells it, with its evidence."""
         s, candidate = self._pair_of(told, i)
-        entered, key = told.events.kind[i] == ENTER, candidate.key
-        was = Pair(told=not entered)
+        entered, key = bool(told.events.kind[i] == ENTER), candidate.key
+        chosen_anew = told.events.reason[i] == SOURCE  # it could have been chosen before, or could be still
+        was = Pair(told=not entered, satisfied=chosen_anew)
         s.pairs[key] = Pair(told=entered, since=int(told.events.time[i]) if entered else None)
         s.pairs[key].content = self._teller.content(key)
-        verdict = Verdict(own=entered, alive=True, allowed=True)
+        verdict = Verdict(own=entered or chosen_anew, alive=True, allowed=True)
         kind = Kind.ENTER if entered else Kind.LEAVE
         made = self._teller.transition(s, candidate, kind, int(told.events.time[i]), was, verdict, change)
         del s.pairs[key]
@@ -177,8 +206,9 @@ class Kernel(Reference):
             for of, pair in s.pairs.items()
             if of[:2] == (publication, client)
         }
-        in_lanes = self._matching(Touched(publisher=client, publication=publication))
-        return stored | {_key(s): Binding.ACTIVE for s, _ in in_lanes}
+        of = Touched(publisher=client, publication=publication, relation=publication)
+        in_lanes = [s for s, pair in self._matching(of) if pair.key[:2] == (publication, client)]
+        return stored | {_key(s): Binding.ACTIVE for s in in_lanes}
 
     def _bound(self, client: str, publication: str) -> Iterator[tuple[Subscribed, Key, Pair]]:
         for name, key in sorted(self._involved.get(client, ())):
@@ -192,6 +222,8 @@ class Kernel(Reference):
         yield from self._around(super()._system(op), self._touched_by_system(op))
 
     def _client(self, op: ops.ClientOp) -> Iterator[Notification]:
+        if self._nearest.held and self._may_turn_odd(op):
+            self._empty_nearest()
         yield from self._around(super()._client(op), self._touched_by_client(op))
 
     def _around(self, told: Iterator[Notification], touched: Touched | None) -> Iterator[Notification]:
@@ -199,16 +231,32 @@ class Kernel(Reference):
             yield from told
             return
         self._touched = touched
-        for s, candidate in self._matching(touched):
-            self._scope.setdefault(_key(s), {})[candidate.key] = candidate
-            s.pairs[candidate.key] = self._written_out(s, candidate.key)
+        self._write_out()
         yield from told
         self._touched = None
+        self._drop_scope()
+
+    def _write_out(self) -> None:
+        """Give the pairs in lanes that an op may turn the state that the definition would have for them."""
+        if self._touched is None:
+            return
+        for s, candidate in self._matching(self._touched):
+            self._scope.setdefault(_key(s), {})[candidate.key] = candidate
+            s.pairs[candidate.key] = self._written_out(s, candidate.key)
+        for s, key in self._nearest.passed_over(self._touched):
+            s.pairs[key] = Pair(satisfied=True, content=self._teller.content(key))
+
+    def _drop_scope(self) -> None:
+        """What lanes answer has no state."""
         for key in self._scope.keys() & self._lane_of.keys():
             pairs = self.subscriptions[key].pairs
-            for pair in [pair for pair in pairs if (pair[1], pair[0]) not in self._odd]:
+            for pair in [pair for pair in pairs if not self._is_odd(pair)]:
                 del pairs[pair]
         self._scope.clear()
+
+    def _is_odd(self, key: Key) -> bool:
+        """Whether a pair is of a publication that no lane takes; a relation may have the name of one."""
+        return not key[3] and (key[1], key[0]) in self._odd
 
     def _written_out(self, s: Subscribed, key: Key) -> Pair:
         now = self.time_of(s, key)
@@ -243,14 +291,16 @@ class Kernel(Reference):
             ):
                 return Touched(subscriptions=((client, id_),))
             case ops.SetClient(client=client) | ops.Forget(client=client):
-                return Touched(publisher=client, subscriptions=tuple(self._subscribed_by.get(client, ())))
+                first_apart = not self._some_apart and isinstance(op, ops.SetClient) and _may_set_apart(op)
+                related = [_key(s) for s in self._watching_relations()] if first_apart else []
+                return Touched(publisher=client, subscriptions=(*self._subscribed_by.get(client, ()), *related))
         return None
 
     # ---- what an op can touch ----------------------------------------------------------------------
 
     def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
         if self._touched is not None:
-            for s, candidate in self._matching(self._touched):
+            for s, candidate in (*self._matching(self._touched), *self._nearest.members(list(self._scope))):
                 self._scope.setdefault(_key(s), {})[candidate.key] = candidate
         return super()._step(change, passing)
 
@@ -361,23 +411,40 @@ class Kernel(Reference):
         """The publications that the definition judges for a subscription; of those too far away, only stored pairs."""
         published = self._odd if _key(s) in self._lane_of else self.world.publications
         of = None if client is None else [key for key in self._published_by.get(client, ()) if key in published]
-        reach = _reach(s.subscription)
+        reach = self._reach(s)
         if of == [] or reach is None:
             return list(published) if of is None else of
         stored = {(key[1], key[0]) for key in s.pairs if client in (None, key[1])}
         return [key for key in {*self._whereabouts.within(s.owner, reach, of), *stored} if key in published]
 
+    def _reach(self, s: Subscribed) -> float | None:
+        """How far from the subscriber's fix anything can be that it matches and that has no state yet."""
+        subscription, filter_ = s.subscription, s.subscription.filter
+        if subscription.life != c.ALWAYS or self._is_located(s.owner, subscription.regions):
+            return None
+        for part in filter_.items if isinstance(filter_, c.And) else (filter_,):
+            match part:
+                case c.Within(left=left, distance=reach, right=right) if {left, right} == {HERE, THERE}:
+                    if not isinstance(reach, c.Ref):
+                        return max(reach, 0.0)
+        return None
+
+    def _is_located(self, client: str, regions: Iterable[Region]) -> bool:
+        """Whether something of a client's is not where its fix says: a region of its own, or what it says of itself."""
+        said = region(None, self.clients.attributes.get(self.clients.row(client)))
+        return any(r.geometry or r.place for r in (*regions, said))
+
     def _in_scope(self, s: Subscribed, client: str | None) -> Iterator[Candidate]:
         """The pairs in a lane that the op may turn, as far as both sides still exist."""
         known = self._scope.get(_key(s), {})
-        stored = {key: Candidate(key) for key in s.pairs if (key[1], key[0]) not in self._odd}
+        stored = {key: Candidate(key) for key in s.pairs if not self._is_odd(key)}
         for key, candidate in {**stored, **known}.items():
             publication, publisher, region, peer = key
             if not _fits_source(s, key) or (client is not None and client not in (publisher, peer)):
                 continue
             if publisher and not peer and (publisher, publication) not in self.stage.publications.rows:
                 continue  # gone, or odd by now
-            if peer and not (publisher in self.clients and peer in self.clients):
+            if peer and not (publication in self.world.relations and {publisher, peer} <= self.clients.keys()):
                 continue
             held = self._held(s, region) if region else None
             if held is not None or not region:
@@ -415,9 +482,9 @@ class Kernel(Reference):
         table = self._table(span.layer)
         if table is None:
             return
-        carried = not any(r.geometry or r.place for r in self.world.publications[key[1], key[0]].publication.regions)
+        located = self._is_located(key[1], self.world.publications[key[1], key[0]].publication.regions)
         rows: Iterable[int]
-        if carried and _only_inside(s, span):
+        if not located and _only_inside(s, span):
             stored = {row for k in s.pairs if k[:2] == key[:2] and (row := table.find(k[2])) is not None}
             rows = stored.union(self._rows_at(table, key[1]))
         else:
@@ -432,7 +499,7 @@ class Kernel(Reference):
             return
         source = s.subscription.source
         assert isinstance(source, FromLayer)
-        located = any(r.geometry or r.place for r in s.subscription.regions)
+        located = self._is_located(s.owner, s.subscription.regions)
         rows: Iterable[int]
         if not located and _only_inside(s, c.Ref("&", "location"), "#"):
             stored = {row for k in s.pairs if (row := table.find(k[2])) is not None}
@@ -458,7 +525,8 @@ class Kernel(Reference):
         return self._step_watching > 0
 
     def _observe(self, passing: str | None) -> None:
-        if self._tracking:
+        # What a statement asked for before it was edited is due no more.
+        if self._tracking or any(known.dues for known in self._past.relations.values()):
             super()._observe(passing)
 
     def _waiting(self) -> list[str]:
@@ -493,6 +561,9 @@ class Kernel(Reference):
                 table.add(layer.regions)
             case ops.RemoveLayer(name=name) if name in stage.layers:
                 stage.tables[stage.layers.pop(name)] = Regions(self.world.ground, self.clients.earth)
+            case ops.DefineRelation(relation=RelationDefinition(name=name)) | ops.RemoveRelation(name=name):
+                for s in self._watching_relations(name):
+                    self._enlist(s)
         for lane in self.lanes:
             if isinstance(lane, ZoneLane):
                 for name in lane.watched:
@@ -505,7 +576,6 @@ class Kernel(Reference):
         change = super()._publish(publication, now)
         p = self.world.publications[key]
         self._published_by.setdefault(key[0], {})[key] = p
-        self._whereabouts.put(key, publication)
         self._all_seeing += p.sees_all
         self._step_watching += c.asks_for_steps(publication.filter)
         if p.expires < FOREVER:
@@ -519,17 +589,65 @@ class Kernel(Reference):
         """Open a publication to the lanes if they can have it; else it is odd."""
         p, stage = self.world.publications[key], self.stage
         row = self.clients.row(key[0])
-        simple = is_simple(p.publication, self.clients.attributes.get(row, {}))
-        if simple and _is_open(p.publication) and p.expires == FOREVER and row not in self.clients.leases:
+        self._whereabouts.put(key, [*p.publication.regions, region(None, self.clients.attributes.get(row))])
+        if self._can_open(p.publication, self.clients.attributes.get(row, {}), row in self.clients.leases):
             stage.publications.open(key, stage.texts.code(key[1]), row, p.publication.content)
             self._describe([key])
-            if self._odd.pop(key, None) is not None:
-                for other in self._lane_of:
-                    if any((pair[1], pair[0]) == key for pair in self.subscriptions[other].pairs):
-                        self._scope.setdefault(other, {})
+            self._make_even(key)
         else:
             self._close(key)
             self._odd[key] = p
+
+    def _make_even(self, key: StatementKey) -> None:
+        """A publication is odd no more, or is no more: its pairs with what is in lanes are judged once again."""
+        if self._odd.pop(key, None) is not None:
+            for other in self._lane_of:
+                if any((pair[1], pair[0]) == key and not pair[3] for pair in self.subscriptions[other].pairs):
+                    self._scope.setdefault(other, {})
+
+    @staticmethod
+    def _can_open(publication: Publication, attributes: Mapping[str, Scalar], leased: bool) -> bool:
+        """Whether it goes where its client goes, anyone may know of it, and columns can hold what it is like."""
+        carried = not any(r.geometry or r.place for r in (*publication.regions, region(None, attributes)))
+        lasts = publication.expires is None and not leased
+        return lasts and carried and publication.filter == c.ALWAYS and is_simple(publication, attributes)
+
+    def _may_turn_odd(self, op: ops.ClientOp) -> bool:
+        """Whether the op makes some publication one that no lane takes."""
+        said: Mapping[str, Scalar | None] = {}
+        match op:
+            case ops.Publish(publication=Publication(owner=client) as p):
+                publications, leased = [p], False
+            case ops.SetClient(client=client, attributes=said, lease=lease):
+                publications, leased = [p.publication for p in self._owned(client)[0].values()], lease is not None
+            case _:
+                return False
+        row = self.clients.row(client)
+        known = {**self.clients.attributes.get(row, {}), **said}
+        attributes = {name: value for name, value in known.items() if value is not None}
+        leased = leased or row in self.clients.leases
+        return not all(self._can_open(p, attributes, leased) for p in publications)
+
+    def _empty_nearest(self) -> None:
+        """Odd publications compete with the others for the nearest places, so the definition is to judge them all."""
+        keys = tuple(key for key, lane in self._lane_of.items() if lane is self._nearest)
+        self._touched = Touched(subscriptions=keys)
+        self._write_out()
+        self._touched = None
+        self._scope.clear()
+        for key in keys:
+            s = self._enlisted[key]
+            self._dismiss(key)
+            self._general[key] = s
+            self._place(s)
+        self._had_odd = True
+
+    def _heed_odd(self) -> None:
+        """Without odd publications what asks for the nearest goes to its lane, back or for the first time."""
+        if self._had_odd and not self._odd:
+            for s in [s for s in self._general.values() if self._nearest.takes(s)]:
+                self._enlist(s)
+        self._had_odd = bool(self._odd)
 
     def _close(self, key: StatementKey) -> None:
         stage = self.stage
@@ -558,7 +676,7 @@ class Kernel(Reference):
     def _drop_publication(self, key: StatementKey) -> None:
         self._forget_publication(key)
         super()._drop_publication(key)
-        self._odd.pop(key, None)
+        self._make_even(key)
         self._close(key)
 
     def _subscribe(self, subscription: Subscription, now: int) -> Change:
@@ -581,8 +699,8 @@ class Kernel(Reference):
         """Give a subscription to the lane that takes it, if one does."""
         key = _key(s)
         self._dismiss(key)
-        leased = self.clients.names.find(key[0]) in self.clients.leases
-        lane = None if leased else next((lane for lane in self.lanes if lane.takes(s)), None)
+        apart = self._is_apart(self.clients.row(key[0]))
+        lane = None if apart else next((lane for lane in self.lanes if lane.takes(s)), None)
         if lane is None:
             self._general[key] = s
             self._place(s)
@@ -597,7 +715,7 @@ class Kernel(Reference):
 
     def _place(self, s: Subscribed) -> None:
         """Note whose ops may turn a subscription that the definition judges."""
-        key, reach = _key(s), _reach(s.subscription)
+        key, reach = _key(s), self._reach(s)
         if s.sees_all or isinstance(s.subscription.source, FromRelation):
             self._watching[key] = s
         elif isinstance(s.subscription.source, FromSpaces):
@@ -625,14 +743,52 @@ class Kernel(Reference):
         super()._drop_subscription(owner, id_)
 
     def _set_client(self, op: ops.SetClient) -> Iterator[Notification]:
-        leased = self.clients.row(op.client) in self.clients.leases
-        yield from super()._set_client(op)
+        row = self.clients.row(op.client)
+        apart = self._is_apart(row)
+        yield from super()._set_client(replace(op, lateness=None))
         published, subscribed = self._owned(op.client)
         for key in list(published):
             self._file(key)
-        if leased != (self.clients.row(op.client) in self.clients.leases):
+        if apart != self._is_apart(row):
+            (self.stage.apart.discard if apart else self.stage.apart.add)(row)
             for s in list(subscribed.values()):
                 self._enlist(s)
+        self._heed_apart()
+        if op.lateness is not None:  # only now, since fixes that it lets go meet the client as it is
+            yield from super()._set_client(ops.SetClient(op.time, op.client, lateness=op.lateness))
+
+    def _is_apart(self, row: int) -> bool:
+        """Whether no lane takes what a client subscribes to: it may end by itself, or is not where its fix says."""
+        return row in self.clients.leases or region(None, self.clients.attributes.get(row)).geometry is not None
+
+    def _forget(self, client: str) -> None:
+        super()._forget(client)
+        row = self.clients.row(client)
+        self.stage.apart.discard(row)
+        for lane in self.lanes:
+            lane.forget(row)
+
+    def apply(self, op: ops.Op) -> list[Notification]:
+        told = super().apply(op)
+        self._heed_odd()
+        self._heed_apart()
+        self._drop_scope()
+        return told
+
+    def _heed_apart(self) -> None:
+        """Relations are about everyone, so they leave their lane with the first client that is apart, until the last.
+
+        A lease may end in the midst of an op. What it ends is told before the op is over.
+        """
+        if self._some_apart != bool(self.stage.apart):
+            self._some_apart = not self._some_apart
+            for s in self._watching_relations():
+                self._enlist(s)
+
+    def _watching_relations(self, name: str | None = None) -> list[Subscribed]:
+        """The subscriptions to a relation, or to any."""
+        sources = ((s, s.subscription.source) for s in self.subscriptions.values())
+        return [s for s, source in sources if isinstance(source, FromRelation) and name in (None, source.name)]
 
 
 _NO_EVENTS = Events._make(np.zeros(0, np.int8 if name in ("kind", "reason") else np.int64) for name in Events._fields)
@@ -646,21 +802,8 @@ def _least(moment: float) -> int:
     return int(moment) if moment != NEVER else int(np.iinfo(np.int64).min)
 
 
-def _is_open(publication: Publication) -> bool:
-    """Whether it goes where its client goes, and anyone may know of it."""
-    return publication.filter == c.ALWAYS and not any(r.geometry or r.place for r in publication.regions)
-
-
-def _reach(s: Subscription) -> float | None:
-    """How far from the subscriber's position anything can be that it matches and that has no state yet."""
-    if s.life != c.ALWAYS or any(r.geometry or r.place for r in s.regions):
-        return None
-    for part in s.filter.items if isinstance(s.filter, c.And) else (s.filter,):
-        match part:
-            case c.Within(left=left, distance=reach, right=right) if {left, right} == {HERE, THERE}:
-                if not isinstance(reach, c.Ref):
-                    return max(reach, 0.0)
-    return None
+def _may_set_apart(op: ops.SetClient) -> bool:
+    return op.lease is not None or not op.attributes.keys().isdisjoint("xy")
 
 
 def _only_inside(s: Subscribed, target: c.Target, side: c.Side = "&") -> bool:

@@ -8,7 +8,7 @@ and the definition judges those.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -51,6 +51,8 @@ class Stage:
     """Layers, by the number that events have."""
     layers: dict[str, int]
     """The number of a layer that has a table."""
+    apart: set[int] = field(default_factory=set)
+    """Clients that may end by themselves, or are not where their fix says: whatever involves them is in no lane."""
 
     def open_rows(self) -> npt.NDArray[np.int64]:
         """The clients that are somewhere and publish something open."""
@@ -85,6 +87,9 @@ class Lane(Protocol):
     def add(self, s: Subscribed, row: int) -> None: ...
 
     def remove(self, s: Subscribed, row: int) -> None: ...
+
+    def forget(self, row: int) -> None:
+        """A client is forgotten, so it is nowhere any more."""
 
     def run(self, moves: Moves) -> list[Events]:
         """What a run of moves turned. The columns have it applied already."""

@@ -6,6 +6,7 @@ here, so that no loop touches text; Arrow sees the texts without a copy.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -81,6 +82,12 @@ class Names:
         """All texts, by code; a view that holds until the next new name."""
         n = len(self)
         return pa.StringArray.from_buffers(n, pa.py_buffer(self._ends), pa.py_buffer(self._pool))
+
+    @property
+    def nbytes(self) -> int:
+        """The columns, and the texts with the dictionary and the lists that find them."""
+        columns = sum(array.nbytes for array in (self.words, self.order, self._pool, self._ends))
+        return columns + sum(map(sys.getsizeof, self._texts)) + sys.getsizeof(self._codes) + 16 * len(self._texts)
 
     def _append(self, text: str) -> int:
         code = len(self._texts)

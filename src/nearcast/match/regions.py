@@ -44,7 +44,7 @@ class Sites:
 
     def __init__(self, ground: Ground, earth: bool) -> None:
         self.ground, self.earth = ground, earth
-        self.heights = Heights(np.zeros((16, 2), np.bool_), np.zeros((16, 4)))
+        self.heights = NO_HEIGHTS
         self.discs = DiscGrid(earth)
         self.areas = AreaGrid(Metric.EARTH if earth else Metric.PLANAR)
         self.is_tall = False
@@ -58,12 +58,9 @@ class Sites:
     def put(self, rows: Sequence[int], geometries: Sequence[Geometry]) -> None:
         """Shapes for rows that have none."""
         self._size += len(rows)
-        asked, ranges = self.heights
-        size = max(rows, default=-1) + 1
-        self.heights = Heights(grown(asked, size, False), grown(ranges, size))
+        self._set_heights(rows, geometries)
         round_rows, round_values, areas = [], [], []
         for row, geometry in zip(rows, geometries, strict=True):
-            self._set_heights(row, geometry)
             shape = geometry.shape
             if isinstance(shape, (Point, Disc)):
                 round_rows.append(row)
@@ -78,10 +75,7 @@ class Sites:
     def put_discs(self, rows: npt.NDArray[np.int64], x: Reals, y: Reals, radius: Reals) -> None:
         """The same for discs of any height, as columns."""
         self._size += len(rows)
-        asked, ranges = self.heights
-        size = int(rows.max()) + 1 if len(rows) else 0
-        self.heights = Heights(grown(asked, size, False), grown(ranges, size))
-        self.heights.asked[rows] = False
+        self.heights.asked[rows[rows < len(self.heights.asked)]] = False
         self.discs.add(rows, x, y, radius)
 
     def take_out(self, rows: Sequence[int]) -> None:
@@ -106,11 +100,18 @@ class Sites:
             inside[rest] = discs.radius[at] - away >= 0
         return inside
 
-    def _set_heights(self, row: int, geometry: Geometry) -> None:
-        for i, interval in enumerate((geometry.altitude, geometry.floor)):
-            self.heights.asked[row, i] = interval is not None
-            self.is_tall |= interval is not None
-            self.heights.ranges[row, 2 * i : 2 * i + 2] = _closed(interval) if interval else (-math.inf, math.inf)
+    def _set_heights(self, rows: Sequence[int], geometries: Sequence[Geometry]) -> None:
+        """Note the heights that shapes ask for. Few do, so there are columns for them only once one does."""
+        self.is_tall |= any(g.altitude or g.floor for g in geometries)
+        if not self.is_tall:
+            return
+        asked, ranges = self.heights
+        size = max(rows, default=-1) + 1
+        self.heights = Heights(grown(asked, size, False), grown(ranges, size))
+        for row, geometry in zip(rows, geometries, strict=True):
+            for i, interval in enumerate((geometry.altitude, geometry.floor)):
+                self.heights.asked[row, i] = interval is not None
+                self.heights.ranges[row, 2 * i : 2 * i + 2] = _closed(interval) if interval else (-math.inf, math.inf)
 
 
 class Regions(Sites):

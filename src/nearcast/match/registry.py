@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -70,6 +71,8 @@ class Publications(Register):
         super().__init__()
         self.first = np.full(16, -1, np.int64)
         """By the client's row, its first publication, or -1."""
+        self.watchers: list[Callable[[int], None]] = []
+        """They are told the client's row after one of its publications was opened or closed."""
         self._contents = Names()
         self._contents.code("")
 
@@ -80,6 +83,7 @@ class Publications(Register):
         if not known:
             self.first = grown(self.first, owner + 1, -1)
             self.next[row], self.first[owner] = self.first[owner], row
+            self._tell(owner)
         return row
 
     def close(self, key: StatementKey) -> None:
@@ -87,11 +91,16 @@ class Publications(Register):
         owner = self.owner[row]
         if self.first[owner] == row:
             self.first[owner] = self.next[row]
-            return
-        before = self.first[owner]
-        while self.next[before] != row:
-            before = self.next[before]
-        self.next[before] = self.next[row]
+        else:
+            before = self.first[owner]
+            while self.next[before] != row:
+                before = self.next[before]
+            self.next[before] = self.next[row]
+        self._tell(owner)
+
+    def _tell(self, owner: int) -> None:
+        for watcher in self.watchers:
+            watcher(owner)
 
     def of(self, owner: int) -> list[int]:
         """The rows of a client's publications."""

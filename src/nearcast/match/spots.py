@@ -55,6 +55,9 @@ class SpotLane:
         self._index().take_out([row])
         del self.held[row]
 
+    def forget(self, row: int) -> None:
+        """Nothing is kept of where clients are."""
+
     # ---- moves -----------------------------------------------------------------------------------
 
     def run(self, moves: Moves) -> list[Events]:

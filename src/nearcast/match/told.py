@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nearcast.match.compiled import njit
 from nearcast.match.names import word_rows
 from nearcast.model import schema
-from nearcast.model.notification import Kind, Reason
+from nearcast.model.notification import HIDDEN, Kind, Reason
 
 if TYPE_CHECKING:
     from nearcast.match.clients import Clients
@@ -31,9 +32,9 @@ REASONS = list(Reason)
 _KIND_WORDS = word_rows(KINDS)
 _FIX_WORDS = word_rows(["fix"])
 _KIND_TEXTS, _REASON_TEXTS = pa.array([str(kind) for kind in KINDS]), pa.array([str(reason) for reason in REASONS])
-_FIX = pa.scalar("fix")
+_CAUSES = pa.array(["fix", HIDDEN.kind])
 ENTER, LEAVE = KINDS.index(Kind.ENTER), KINDS.index(Kind.LEAVE)
-MOVED = REASONS.index(Reason.MOVED)
+MOVED, SOURCE = REASONS.index(Reason.MOVED), REASONS.index(Reason.SOURCE)
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
@@ -90,7 +91,6 @@ class Told:
         e, n = self.events, len(self)
         names, texts = self.clients.names.array, self.texts.array
         subscription = self.subscriptions
-        mover = self.moves.row[e.move]
         nothing = pa.nulls(n, pa.string())
         columns = {
             "id": _fixed_strings(self.ids),
@@ -103,21 +103,26 @@ class Told:
             "region": self._region_ids(),
             "peer": _optional(names, e.peer),
             "reason": _REASON_TEXTS.take(pa.array(e.reason)),
-            "cause": pa.StructArray.from_arrays(
-                [
-                    pa.repeat(_FIX, n),
-                    names.take(pa.array(mover)),
-                    pa.array(self.moves.time[e.move]),
-                    pa.array(np.zeros(n, np.int64)),
-                ],
-                fields=list(schema.CAUSE),
-            ),
+            "cause": self._causes(),
             "content": self.publications.content_array(e.content),
             "values": nothing,
             "why": nothing,
         }
         return pa.RecordBatch.from_arrays(
             [columns[name] for name in schema.NOTIFICATIONS.names], schema=schema.NOTIFICATIONS
+        )
+
+    def _causes(self) -> pa.Array:
+        """The fixes, but for those of a third party: these are hidden."""
+        e, n, mover = self.events, len(self), self.moves.row[self.events.move]
+        party = (mover == e.publisher) | (mover == e.peer) | (mover == self.subscriptions.owner[e.subscription])
+        entity, number = self.clients.names.array.take(pa.array(mover)), self.moves.time[e.move]
+        if not party.all():
+            entity, number = pc.if_else(pa.array(party), entity, HIDDEN.entity), np.where(party, number, HIDDEN.number)
+        kind = _CAUSES.take(pa.array((~party).astype(np.int8)))
+        ordinal = np.zeros(n, np.int64)
+        return pa.StructArray.from_arrays(
+            [kind, entity, pa.array(number), pa.array(ordinal)], fields=list(schema.CAUSE)
         )
 
     def _region_ids(self) -> pa.Array:

@@ -16,8 +16,8 @@ from nearcast.match.clients import Clients, space_point
 from nearcast.match.columns import Columns
 from nearcast.match.globe import band
 from nearcast.match.world import StatementKey
+from nearcast.model.region import Region
 from nearcast.model.shape import Point
-from nearcast.model.statement import Publication
 
 __all__ = ["Whereabouts"]
 
@@ -44,14 +44,14 @@ class Whereabouts(Columns):
         self._keys: list[StatementKey | None] = []
         self._free: list[int] = []
 
-    def put(self, key: StatementKey, publication: Publication) -> None:
+    def put(self, key: StatementKey, regions: Iterable[Region]) -> None:
         row = self._rows.get(key)
         if row is None:
             row = self._free.pop() if self._free else len(self._keys)
             self._keys += [None] * (row + 1 - len(self._keys))
             self.reserve(row + 1)
             self._rows[key], self._keys[row] = row, key
-        located = [r for r in publication.regions if r.geometry or r.place]
+        located = [r for r in regions if r.geometry or r.place]
         geometry = located[0].geometry if len(located) == 1 else None
         point = geometry.shape if geometry and isinstance(geometry.shape, Point) else None
         self.client[row] = self._clients.row(key[0]) if not located else -1

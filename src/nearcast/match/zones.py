@@ -79,6 +79,9 @@ class ZoneLane:
         if watched.is_idle:
             del self.watched[watched.name]
 
+    def forget(self, row: int) -> None:
+        """Nothing is kept of where clients are."""
+
     # ---- moves -----------------------------------------------------------------------------------
 
     def run(self, moves: Moves) -> list[Events]:
