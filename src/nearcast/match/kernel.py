@@ -220,6 +220,14 @@ class Kernel(Reference):
             if key[:2] == (publication, client):
                 yield s, key, self._written_out(s, key)
 
+    def _bound(self, client: str, publication: str) -> Iterator[tuple[Subscribed, Key, Pair]]:
+        yield from super()._bound(client, publication)
+        asked = Touched(publisher=client, publication=publication, relation=publication)
+        matching = {(_key(s), pair.key): s for lane in self.lanes for s, pair in lane.matching(asked)}
+        for (_, key), s in matching.items():
+            if key[:2] == (publication, client):
+                yield s, key, self._written_out(s, key)
+
     def _written_out(self, s: Subscribed, key: Key) -> Pair:
         now = self.time_of(s, key)
         binding = Binding.ACTIVE
