@@ -243,7 +243,10 @@ class Kernel(Reference):
         for s, candidate in self._matching(self._touched):
             self._scope.setdefault(_key(s), {})[candidate.key] = candidate
             s.pairs[candidate.key] = self._written_out(s, candidate.key)
-        for s, key in self._nearest.passed_over(self._touched):
+        self._write_out_unchosen(self._nearest.passed_over(self._touched))
+
+    def _write_out_unchosen(self, pairs: Iterable[tuple[Subscribed, Key]]) -> None:
+        for s, key in pairs:
             s.pairs[key] = Pair(satisfied=True, content=self._teller.content(key))
 
     def _drop_scope(self) -> None:
@@ -635,6 +638,7 @@ class Kernel(Reference):
         self._write_out()
         self._touched = None
         self._scope.clear()
+        self._write_out_unchosen(self._nearest.others(keys))
         for key in keys:
             s = self._enlisted[key]
             self._dismiss(key)
@@ -698,6 +702,7 @@ class Kernel(Reference):
     def _enlist(self, s: Subscribed) -> None:
         """Give a subscription to the lane that takes it, if one does."""
         key = _key(s)
+        self._write_out_unchosen(self._nearest.others([key]))
         self._dismiss(key)
         apart = self._is_apart(self.clients.row(key[0]))
         lane = None if apart else next((lane for lane in self.lanes if lane.takes(s)), None)

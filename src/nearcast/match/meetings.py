@@ -208,17 +208,24 @@ def _run(
             if not _change_cells(a, row, px, py, pz, qx, qy, qz):
                 return m, written, _CROWDED
         elif wanted >= 0:
-            at = find_cell(keys, wanted)
-            k = runs[at, 0]
-            while spot[k, 3] != row:
-                k += 1
-            spot[k, 0], spot[k, 1], spot[k, 2] = px, py, pz
+            _shift(keys, runs, spot, wanted, row, px, py, pz)
     return len(mover), n, _DONE
 
 
 @njit
 def _state(squared: float, inner: float, outer: float) -> int:
     return int(squared <= inner) + int(squared <= outer)
+
+
+@njit
+def _shift(
+    keys: Wholes, runs: npt.NDArray[np.int32], spot: Reals, cell: int, row: int, px: float, py: float, pz: float
+) -> None:  # fmt: skip
+    """Move a client within its cell."""
+    k = runs[find_cell(keys, cell), 0]
+    while spot[k, 3] != row:
+        k += 1
+    spot[k, 0], spot[k, 1], spot[k, 2] = px, py, pz
 
 
 @njit

@@ -111,14 +111,16 @@ class NearestLane:
         if not self.held:
             return []
         crowd = self._reserve()
-        crowd.tend(len(moves))
         events = np.empty((max(1024, len(moves) // 4, 4 * len(self._scratch.chosen)), 5), np.int64)
-        at, n, why = 0, 0, -1
-        self._scratch.known[0] = 0
-        while why != DONE:
+        at = until = n = 0
+        while at < len(moves):
+            if at == until:
+                self._scratch.known[0] = 0
+                until = min(len(moves), at + 1000 + 4 * int(crowd.arrays.meta[COUNT]))
+                crowd.tend(until - at)  # many may come at once, to cells that were made for few
             at, n, why = turns.run(
-                at, moves.row, moves.there, moves.here, crowd.earth, self._arrays, crowd.arrays, self._reaches.arrays,
-                self._open, self._scratch, events, n,
+                at, until, moves.row, moves.there, moves.here, crowd.earth, self._arrays, crowd.arrays,
+                self._reaches.arrays, self._open, self._scratch, events, n,
             )  # fmt: skip
             if why == FULL:
                 events = grown(events, 2 * len(events))
@@ -173,14 +175,16 @@ class NearestLane:
             yield from self._members(row)
 
     def passed_over(self, touched: Touched) -> Iterator[tuple[Subscribed, Key]]:
-        """The pairs that could be chosen and are not, as far as what is touched may have them chosen next."""
-        named = self._named(touched.subscriptions)
-        for row in named:
-            yield from self._others(row, self._everyone())
+        """The pairs that could be chosen and are not, as far as they are next if what is touched goes."""
         client = -1 if touched.publisher is None else self.stage.clients.names.find(touched.publisher)
         gone = len(self.stage.publications.of(client)) if client >= 0 else 0
-        for row in self._touched(touched) - named if gone else ():
+        for row in self._touched(touched) if gone else ():
             yield from self._others(row, self._ranked(row, gone))
+
+    def others(self, keys: Iterable[StatementKey]) -> Iterator[tuple[Subscribed, Key]]:
+        """All pairs of some subscriptions that could be chosen and are not."""
+        for row in self._named(keys):
+            yield from self._others(row, self._everyone())
 
     def _members(self, row: int) -> Iterator[tuple[Subscribed, Candidate]]:
         start = self._rows.start[row]

@@ -166,16 +166,16 @@ def _compare(
 
 @njit
 def run(
-    begin: int, mover: Wholes, there: Reals, here: Reals, earth: bool, held: Held, crowd: CrowdArrays,
+    begin: int, until: int, mover: Wholes, there: Reals, here: Reals, earth: bool, held: Held, crowd: CrowdArrays,
     reaches: ReachArrays, open_: Open, scratch: Scratch, events: Wholes, n: int,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Follow the moves from ``begin`` on. Gives how far it got, the number of events, and why it stopped."""
+    """Follow the moves from ``begin`` to before ``until``. Gives how far it got, how many events, and why it stopped."""
     k, start, counts, owner, next_, first_of, seen, members = held
     spot, table, used, links, dense, where, meta = crowd
     ball, balls, _, ball_links, levels, wide, _, ball_meta = reaches
     first, following, publisher = open_.first, open_.next, open_.owner
     known, out = scratch.known, scratch.out
-    for i in range(begin, len(mover)):
+    for i in range(begin, until):
         if i > begin:
             known[0] = 0  # distances hold as long as nobody moves
         r = mover[i]
@@ -220,7 +220,7 @@ def run(
             if found < 0:
                 return i, n, found
             n = found
-    return len(mover), n, DONE
+    return until, n, DONE
 
 
 @njit
