@@ -383,7 +383,7 @@ class Kernel(Reference):
 
     def _stored(self, s: Subscribed, client: str | None) -> list[Key]:
         stored = super()._stored(s, client)
-        return [key for key in stored if key in self._due[_key(s)]] if self._only_due(s) else stored
+        return [key for key in stored if key in self._due.get(_key(s), ())] if self._only_due(s) else stored
 
     def _only_due(self, s: Subscribed) -> bool:
         """Whether, while a timer fires, only the pairs that it is about need to be looked at."""
