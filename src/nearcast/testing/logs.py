@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from hypothesis import strategies as st
@@ -31,6 +33,7 @@ from nearcast.model.statement import (
     RelationDefinition,
     Subscription,
 )  # fmt: skip
+from nearcast.testing import common as usual
 from nearcast.testing.cast import SECOND, STARTS, Cast, small_cast
 from nearcast.testing.compose import brief, maybe, weighted
 from nearcast.testing.conditions import likely
@@ -74,10 +77,13 @@ def run(log: Iterable[ops.Op], *, lateness: int = 0, thorough: bool = False) -> 
     return [notification for _, told in applied(reference, log) for notification in told]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Stage:
     scene: Scene
+    start: int
     cast: Cast
+    flavour: usual.Flavour | None = None
+    """Of what the log has most, if it is of common forms."""
 
 
 @brief
@@ -86,6 +92,7 @@ def logs(
     memory: bool = True,
     any: bool = True,  # noqa: A002  # as in the language
     disorder: bool = True,
+    common: bool = False,
     max_ops: int = 25,
 ) -> SearchStrategy[Log]:
     """Logs of every op, predicate and option. Some ops may be refused, as in life.
@@ -93,26 +100,37 @@ def logs(
     Without ``memory``, what matches depends on the present only: no τ or π, dwell, cooldown, hysteresis,
     confidence, NEAREST or choice of source. Without ``any``, a pair depends on nobody else. Without ``disorder``,
     times never go backwards and no fix is held back.
+
+    With ``common``, nearly all publications are open and carried by their client, nearly all subscriptions ask for
+    zones, own zones, spots, pairs, others within a distance or the nearest, and moves come in bursts: what an engine
+    may answer in bulk. In two logs of seven, statements of any form are among them; in four, there are none, and no
+    leases, windows or options either. A burst counts as one of ``max_ops``.
     """
     stages = [
-        (scene, start, small_cast(scene, start, memory=memory, any=any))
+        _Stage(scene, start, small_cast(scene, start, memory=memory, any=any))
         for ground in (EARTH, PLANE)
         for scene in scenes(ground)
         for start in STARTS
     ]
-    strategies = [_log(_Stage(scene, cast), start, disorder, max_ops) for scene, start, cast in stages]
-    return st.sampled_from(strategies).flatmap(lambda strategy: strategy)
+    if common:
+        clients: SearchStrategy[str] = st.sampled_from(usual.CLIENTS)
+        stages = [replace(stage, cast=replace(stage.cast, clients=clients)) for stage in stages]
+        stages = [replace(stage, flavour=flavour) for stage in stages for flavour in usual.FLAVOURS]
+    return st.sampled_from(stages).flatmap(lambda stage: _log(stage, disorder, max_ops))
 
 
-def _log(stage: _Stage, start: int, disorder: bool, max_ops: int) -> SearchStrategy[Log]:
+@cache
+def _log(stage: _Stage, disorder: bool, max_ops: int) -> SearchStrategy[Log]:
     forward = [(12, SECOND), (8, 0), (4, 1), (6, 2 * SECOND), (2, 10 * SECOND), (1, 3600 * SECOND)]
     backward = [(1, -1), (1, -10 * SECOND)] if disorder else []
     steps = weighted(*((weight, st.just(step)) for weight, step in forward + backward))
-    event = st.tuples(steps, _events(stage, disorder))
+    event: Strategy = st.tuples(steps, _events(stage, disorder)).map(lambda event: [event])
+    if stage.flavour:
+        event = weighted((5, event), (1, usual.bursts(stage.cast, steps)))
 
-    def timed(prologue: Sequence[ops.Op], events: list[tuple[int, ops.Op]]) -> Log:
-        now, log = start, [replace(op, time=start) for op in prologue]
-        for step, op in events:
+    def timed(prologue: Sequence[ops.Op], events: list[list[tuple[int, ops.Op]]]) -> Log:
+        now, log = stage.start, [replace(op, time=stage.start) for op in prologue]
+        for step, op in chain.from_iterable(events):
             now += step
             log.append(replace(op, time=now))
         return tuple(log)
@@ -127,18 +145,25 @@ def _prologues(stage: _Stage) -> SearchStrategy[Sequence[ops.Op]]:
     ground = ops.DefineSpace(0, replace(LOCATION, metric=metric))
     defined = (ground, ops.DefineSpace(0, GAS), ops.DefineSpace(0, SHOP), *_premises(stage.scene))
     known = weighted((1, st.just(defined[:1])), (1, st.just(defined[:3])), (4, st.just(defined)))
-    return st.builds(lambda known, opening: (*known, *opening), known, maybe(_openings(stage.cast), 3, ()))
+    return st.builds(lambda known, opening: (*known, *opening), known, maybe(_openings(stage), 3, ()))
 
 
-def _openings(cast: Cast) -> SearchStrategy[Sequence[ops.Op]]:
+def _openings(stage: _Stage) -> SearchStrategy[Sequence[ops.Op]]:
     """Everyone is somewhere and something, publishes something and is subscribed to something."""
+    cast, flavour = stage.cast, stage.flavour
+    names = usual.CLIENTS if flavour else ("a", "b", "c")
 
     def all_of(kind: Strategy) -> Strategy:
-        return st.tuples(*(st.builds(_owned, kind, st.just(name)) for name in ("a", "b", "c")))
+        return st.tuples(*(st.builds(_owned, kind, st.just(name)) for name in names))
 
     moves = st.builds(ops.Move, st.just(0), cast.clients, _positions(cast))
     likes = st.builds(lambda price: ops.SetClient(0, "", {"price": price, "kind": "x"}), cast.numbers)
-    parts = st.tuples(all_of(moves), all_of(likes), all_of(_plain_publish(cast)), all_of(_plain_subscribe(cast)))
+    said = (
+        (usual.publish(cast), usual.subscribe(cast, flavour))
+        if flavour
+        else (_plain_publish(cast), _plain_subscribe(cast))
+    )
+    parts = st.tuples(all_of(moves), all_of(likes), *map(all_of, said))
     return parts.map(lambda parts: [op for part in parts for op in part])
 
 
@@ -169,18 +194,22 @@ def _premises(scene: Scene) -> list[ops.Op]:
 
 
 def _events(stage: _Stage, disorder: bool) -> SearchStrategy[ops.Op]:
-    cast = stage.cast
-    moves = st.builds(ops.Move, st.just(0), cast.clients, _positions(cast))
+    cast, flavour = stage.cast, stage.flavour
+    moves = st.builds(ops.Move, st.just(0), cast.clients, usual.fixes(cast) if flavour else _positions(cast))
+    of_any_form = [(4, _plain_publish(cast)), (2, _publish(cast)), (6, _plain_subscribe(cast)), (2, _subscribe(cast))]
+    if flavour:
+        said = [(6, usual.publish(cast)), (8, usual.subscribe(cast, flavour))]
+        said += [(1, strategy) for _, strategy in of_any_form] if flavour.odd else []
+    else:
+        said = of_any_form
     return weighted(
         (24, moves),
-        (4, _plain_publish(cast)),
-        (2, _publish(cast)),
-        (6, _plain_subscribe(cast)),
-        (2, _subscribe(cast)),
+        *said,
         (4, st.just(ops.Tick(0))),
-        (4, _emits(cast)),
-        (2, _clients(cast, disorder)),
-        (3, _definitions(stage)),
+        (1 if flavour else 4, _emits(cast)),
+        (2, _clients(cast, disorder) if not flavour or flavour.odd else _attributes(cast)),
+        *([(3, usual.definitions(cast))] if flavour else []),
+        (1 if flavour else 3, _definitions(stage)),
         (1, _removals(cast)),
         (1, st.builds(ops.Retract, st.just(0), cast.clients, cast.publications)),
         (1, st.builds(ops.Unsubscribe, st.just(0), cast.clients, cast.subscriptions)),
@@ -255,11 +284,16 @@ def _emits(cast: Cast) -> SearchStrategy[ops.Op]:
 
 
 def _clients(cast: Cast, disorder: bool) -> SearchStrategy[ops.Op]:
-    attributes = st.dictionaries(st.sampled_from(["price", "kind"]), st.one_of(st.none(), cast.scalars), max_size=2)
     sometimes = maybe(st.one_of(st.just(0), cast.durations))
+    windows = sometimes if disorder else st.none()
     return st.builds(
-        ops.SetClient, st.just(0), cast.clients, attributes, sometimes, sometimes if disorder else st.none()
+        lambda op, lease, window: replace(op, lease=lease, lateness=window), _attributes(cast), sometimes, windows
     )
+
+
+def _attributes(cast: Cast) -> SearchStrategy[ops.SetClient]:
+    attributes = st.dictionaries(st.sampled_from(["price", "kind"]), st.one_of(st.none(), cast.scalars), max_size=2)
+    return st.builds(ops.SetClient, st.just(0), cast.clients, attributes)
 
 
 def _definitions(stage: _Stage) -> SearchStrategy[ops.Op]:
