@@ -87,12 +87,16 @@ def test_moves_against_discs(earth: bool, seed: int) -> None:
     discs = list(zip(x.tolist(), y.tolist(), radius.tolist(), strict=True))
     put(sites, [Disc(*disc) if disc[2] else Point(*disc[:2]) for disc in discs], floors)
 
-    near = [scatter(dice, 400), on_circles(dice, x, y, radius, earth), (x, y), (np.full(9, np.nan), np.full(9, np.nan))]
-    px, py = (np.concatenate(part) for part in zip(*near, strict=True))
-    order = dice.permutation(np.repeat(np.arange(len(px)), 2))
+    near = [scatter(dice, 200), on_circles(dice, x, y, radius, earth), (x, y)]
+    px, py = (np.repeat(np.concatenate(part), 4) for part in zip(*near, strict=True))
+    steps = 10 ** dice.uniform(-4, 3, len(px)) * dice.choice([0, 1], len(px))
+    px, py = on_circles(dice, px, py, steps, earth)
+    px[:: len(px) // 9] = py[:: len(px) // 9] = np.nan
+    # Each of five clients walks a little about a point, and then goes elsewhere.
+    order = (dice.permutation(len(px) // 20 * 5).reshape(-1, 1, 5) * 4 + np.arange(4)[:, None]).ravel()
     positions = np.full((len(order), 5), np.nan)
     positions[:, 0], positions[:, 1] = px[order], py[order]
-    positions[:, 3] = dice.choice([0.0, 2.0, np.nan], len(order))
+    positions[:, 3] = dice.choice([0.0, 0.0, 0.0, 2.0, np.nan], len(order))
     moves = moved(positions, 5, earth)
 
     state = np.array([holding(disc, floor, moves.here, earth) for disc, floor in zip(discs, floors, strict=True)]).T

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from nearcast.match.areas import AreaArrays, areas_at
 from nearcast.match.compiled import njit
 from nearcast.match.disc_moves import disc_moves
-from nearcast.match.globe import IN, OUT, UNSURE, cell_key, cell_of, face_of, face_point
+from nearcast.match.globe import IN, OUT, UNSURE, cell_of, face_of, face_point
 from nearcast.match.moves import Moves
 from nearcast.match.regions import NO_HEIGHTS, Heights, Sites, fits
 
@@ -32,6 +32,10 @@ _MANY = 20_000
 """From so many regions on, a batch is visited in the order of cells: they no longer fit into the processor's cache."""
 
 
+_COARSE = 11
+"""The level of the cells of that order: about 2 km."""
+
+
 class Crossings(NamedTuple):
     move: Wholes
     region: Wholes
@@ -41,8 +45,7 @@ class Crossings(NamedTuple):
 
 def crossings(regions: Sites, moves: Moves) -> Crossings:
     """Which regions the moves entered or left, exactly; in the order of the moves."""
-    visit = _by_cell(moves) if len(regions) > _MANY and len(moves) > 1000 else np.arange(len(moves))
-    move, region, was, now = _emitted(regions, visit, moves.there, moves.here)
+    move, region, was, now = _emitted(regions, moves.there, moves.here)
     for state, position in ((was, moves.there), (now, moves.here)):
         unsure = np.flatnonzero(state == UNSURE)
         at = move[unsure]
@@ -54,7 +57,7 @@ def crossings(regions: Sites, moves: Moves) -> Crossings:
 def inside(regions: Sites, here: Reals, any_height: bool = False) -> tuple[Wholes, Wholes]:
     """Which regions hold each of many positions: the index of the position, and the region's row."""
     nowhere = np.full_like(here, np.nan)
-    move, region, _, now = _emitted(regions, np.arange(len(here)), nowhere, here, any_height)
+    move, region, _, now = _emitted(regions, nowhere, here, any_height)
     unsure = np.flatnonzero(now == UNSURE)
     at = move[unsure]
     now[unsure] = regions.resolve(region[unsure], here[at, 0], here[at, 1])
@@ -62,15 +65,18 @@ def inside(regions: Sites, here: Reals, any_height: bool = False) -> tuple[Whole
     return move[held], region[held]
 
 
-def _emitted(
-    regions: Sites, visit: Wholes, there: Reals, here: Reals, any_height: bool = False
-) -> tuple[Wholes, Wholes, Flags, Flags]:
-    """What may have turned: the move, the region, and on which side it was and is."""
+def _emitted(regions: Sites, there: Reals, here: Reals, any_height: bool = False) -> Turned:
+    """What may have turned."""
     parts: list[Turned] = []
+    order, sorted_there, sorted_here = np.arange(len(here)), there, here
+    if len(regions) > _MANY and len(here) > 1000:
+        order = _by_cell(here)
+        sorted_there, sorted_here = np.take(there, order, axis=0), np.take(here, order, axis=0)
     if len(regions.discs):
-        parts += _among_discs(regions, visit, there, here, regions.is_tall and not any_height)
+        tall = regions.is_tall and not any_height
+        parts += _among_discs(regions, order, sorted_there, sorted_here, tall)
     if len(regions.areas):
-        parts += _among_areas(regions, visit, there, here)
+        parts += _among_areas(regions, order, sorted_there, sorted_here)
     if not parts:
         return _NOTHING
     move, region, was, now = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
@@ -81,21 +87,21 @@ def _emitted(
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int8))
 
 
-def _among_discs(regions: Sites, visit: Wholes, there: Reals, here: Reals, tall: bool) -> Iterator[Turned]:
-    done, room = 0, len(visit) + 64
-    while done < len(visit):
+def _among_discs(regions: Sites, order: Wholes, there: Reals, here: Reals, tall: bool) -> Iterator[Turned]:
+    done, room = 0, len(order) + 64
+    while done < len(order):
         out, last = _empty(room), done
-        done, n = disc_moves(visit, done, there, here, regions.discs.arrays, regions.earth, tall, *out)
+        done, n = disc_moves(order, done, there, here, regions.discs.arrays, regions.earth, tall, *out)
         yield _first(out, n)
         room = 4 * room if done == last else room
 
 
-def _among_areas(regions: Sites, visit: Wholes, there: Reals, here: Reals) -> Iterator[Turned]:
-    done, room, most = 0, 2 * len(visit) + 64, regions.areas.most
+def _among_areas(regions: Sites, order: Wholes, there: Reals, here: Reals) -> Iterator[Turned]:
+    done, room, most = 0, 2 * len(order) + 64, regions.areas.most
     buffers = np.empty(most, np.int32), np.empty(most, np.int8), np.empty(most, np.int32), np.empty(most, np.int8)
-    while done < len(visit):
+    while done < len(order):
         out, last = _empty(room), done
-        done, n = _area_moves(visit, done, there, here, regions.areas.arrays, *buffers, *out)
+        done, n = _area_moves(order, done, there, here, regions.areas.arrays, *buffers, *out)
         yield _first(out, n)
         room = 4 * room if done == last else room
 
@@ -109,23 +115,22 @@ def _first(out: Turned, n: int) -> Turned:
     return move[:n], region[:n], was[:n], now[:n]
 
 
-def _by_cell(moves: Moves) -> Wholes:
-    """An order in which neighbours come together."""
-    keys = np.empty(len(moves), np.int64)
-    _cell_keys(moves.here, keys)
-    return np.argsort(keys)
+def _by_cell(here: Reals) -> Wholes:
+    """An order in which those that are in a cell come together, and mostly also those in cells beside each other."""
+    keys = np.empty(len(here), np.uint16)
+    _cell_keys(here, keys)
+    return np.argsort(keys, kind="stable")
 
 
 @njit
-def _cell_keys(here: Reals, keys: Wholes) -> None:
+def _cell_keys(here: Reals, keys: npt.NDArray[np.uint16]) -> None:
+    """The last bits of where a cell is: those that share them by chance do no harm."""
     for i in range(len(keys)):
         px, py, pz = here[i, 2], here[i, 3], here[i, 4]
-        if np.isnan(px):
-            keys[i] = 0
-            continue
-        face = face_of(px, py, pz)
-        u, v = face_point(face, px, py, pz)
-        keys[i] = cell_key(face, 11, cell_of(u, 11), cell_of(v, 11))
+        keys[i] = 0
+        if not np.isnan(px):
+            u, v = face_point(face_of(px, py, pz), px, py, pz)
+            keys[i] = (cell_of(u, _COARSE) & 255) << 8 | (cell_of(v, _COARSE) & 255)
 
 
 @njit
@@ -149,19 +154,18 @@ def _at_height(
 
 @njit
 def _area_moves(
-    visit: Wholes, start: int, there: Reals, here: Reals, areas: AreaArrays, new_row: npt.NDArray[np.int32],
+    order: Wholes, start: int, there: Reals, here: Reals, areas: AreaArrays, new_row: npt.NDArray[np.int32],
     new_sure: Flags, old_row: npt.NDArray[np.int32], old_sure: Flags, move: Wholes, region: Wholes, was: Flags,
     now: Flags,
 ) -> tuple[int, int]:  # fmt: skip
     """What `disc_moves` does, among boxes and polygons."""
     n = 0
-    for i in range(start, len(visit)):
-        m = visit[i]
-        news = olds = 0
-        if not np.isnan(here[m, 0]):
-            news = areas_at(areas, here[m, 0], here[m, 1], new_row, new_sure)
-        if not np.isnan(there[m, 0]):
-            olds = areas_at(areas, there[m, 0], there[m, 1], old_row, old_sure)
+    for i in range(start, len(order)):
+        m, news, olds = order[i], 0, 0
+        if not np.isnan(here[i, 0]):
+            news = areas_at(areas, here[i, 0], here[i, 1], new_row, new_sure)
+        if not np.isnan(there[i, 0]):
+            olds = areas_at(areas, there[i, 0], there[i, 1], old_row, old_sure)
         if n + news + olds > len(move):
             return i, n
         for k in range(news):
@@ -176,4 +180,4 @@ def _area_moves(
             if old_row[j] >= 0:
                 move[n], region[n], was[n], now[n] = m, old_row[j], IN if old_sure[j] else UNSURE, OUT
                 n += 1
-    return len(visit), n
+    return len(order), n

@@ -4,7 +4,8 @@ Levels of square cells, each level twice as wide as the one below. A disc lies o
 two times as wide as it is, so it touches at most four of them, and a point looks into one cell of each level that
 has discs. A cell's postings lie together and carry the discs' geometry, as 32-bit offsets from the cell's own
 anchor: 20 bytes to read for each disc in the neighbourhood, and exact coordinates only for the few that this cannot
-decide.
+decide. A run of postings is five columns, each with the room that the run has, so that a loop over a cell takes many
+discs at a time.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class DiscArrays(NamedTuple):
     counts: npt.NDArray[np.int32]
     room: npt.NDArray[np.int8]
     whole: npt.NDArray[np.int32]
-    """Postings: row of the disc last, before it ..."""
+    """Runs of postings: the last column is the row of the disc, those before it are ..."""
     real: npt.NDArray[np.float32]
     """... the same memory as numbers: offset in space (3), radius."""
     free: npt.NDArray[np.int32]
@@ -77,7 +78,7 @@ class DiscGrid:
     def __init__(self, earth: bool, cells: int = 64) -> None:
         self.earth = earth
         self._wide: list[int] = []
-        pool = np.zeros((64, 5), np.int32)
+        pool = np.zeros(64 * 5, np.int32)
         self.arrays = DiscArrays(
             key=np.full(cells, -1, np.int64),
             start=np.zeros(cells, np.int32),
@@ -134,7 +135,8 @@ class DiscGrid:
             start, counts = np.zeros(n, np.int32), np.zeros(n, np.int32)
             _rehash(a, key, start, counts, room)
             self.arrays = a = a._replace(key=key, start=start, counts=counts, room=room)
-        pool = np.zeros((len(a.whole) + max(64, len(a.whole) // 2), 5), np.int32)
+        size = len(a.whole) // 5
+        pool = np.zeros((size + max(64, size // 2)) * 5, np.int32)
         pool[: len(a.whole)] = a.whole
         self.arrays = a._replace(whole=pool, real=pool.view(np.float32))
 
@@ -274,7 +276,7 @@ def _room_for(a: DiscArrays, px: float, py: float, pz: float, reach: float, leve
             for iy in range(cell_of(south, level), cell_of(north, level) + 1):
                 at = find_cell(a.key, cell_key(face, level, ix, iy))
                 needed += 1 if at < 0 else 2 << a.room[at]
-    return int(a.meta[_USED]) + needed <= len(a.whole)
+    return (int(a.meta[_USED]) + needed) * 5 <= len(a.whole)
 
 
 @njit
@@ -282,7 +284,7 @@ def _take_run(a: DiscArrays, size: int) -> int:
     """A run of 2**size postings."""
     start = a.free[size]
     if start >= 0:
-        a.free[size] = a.whole[start, 0]
+        a.free[size] = a.whole[5 * start]
         return int(start)
     start = a.meta[_USED]
     a.meta[_USED] += 1 << size
@@ -298,16 +300,18 @@ def _post(a: DiscArrays, row: int, px: float, py: float, pz: float, face: int, l
         a.key[at], a.room[at], a.counts[at], a.start[at] = key, 0, 0, _take_run(a, 0)
         a.meta[_CELLS] += 1
     elif a.counts[at] == 1 << a.room[at]:
-        old, size = a.start[at], a.room[at]
+        old, size, n = a.start[at], a.room[at], a.counts[at]
         new = _take_run(a, size + 1)
-        a.whole[new : new + a.counts[at]] = a.whole[old : old + a.counts[at]]
-        a.whole[old, 0] = a.free[size]
+        for column in range(5):
+            there, here = 5 * new + (column << (size + 1)), 5 * old + (column << size)
+            a.whole[there : there + n] = a.whole[here : here + n]
+        a.whole[5 * old] = a.free[size]
         a.free[size] = old
         a.start[at], a.room[at] = new, size + 1
     ax, ay, az = anchor(face, level, ix, iy)
-    slot = a.start[at] + a.counts[at]
-    a.real[slot, 0], a.real[slot, 1], a.real[slot, 2] = px - ax, py - ay, pz - az
-    a.real[slot, 3], a.whole[slot, 4] = a.radius[row], row
+    slot, room = 5 * a.start[at] + a.counts[at], 1 << a.room[at]
+    a.real[slot], a.real[slot + room], a.real[slot + 2 * room] = px - ax, py - ay, pz - az
+    a.real[slot + 3 * room], a.whole[slot + 4 * room] = a.radius[row], row
     a.counts[at] += 1
 
 
@@ -333,10 +337,12 @@ def _unpost(a: DiscArrays, row: int, key: int) -> None:
     at = find_cell(a.key, key)
     if at < 0:
         return
-    for slot in range(a.start[at], a.start[at] + a.counts[at]):
-        if a.whole[slot, 4] == row:
+    first, room = 5 * a.start[at], 1 << a.room[at]
+    for i in range(a.counts[at]):
+        if a.whole[first + 4 * room + i] == row:
             a.counts[at] -= 1
-            a.whole[slot] = a.whole[a.start[at] + a.counts[at]]
+            for column in range(first, first + 5 * room, room):
+                a.whole[column + i] = a.whole[column + a.counts[at]]
             return
 
 
