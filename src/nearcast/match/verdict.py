@@ -114,8 +114,7 @@ class Judge:
         first = [m for m in relation.members if m in known] if relation.members else sorted(known)
         second = [m for m in relation.others if m in known] if relation.others else first
         for a, b in product(first, second):
-            mirrored = b in first and a in second
-            if a != b and (a < b or not mirrored) and client in (None, a, b):
+            if client in (None, a, b) and _is_pair(relation, a, b):
                 yield a, b
 
     # ---- does it match ---------------------------------------------------------------------------
@@ -249,7 +248,7 @@ class Judge:
         """The sides & and # that the filter is about."""
         publication, publisher, _, peer = candidate.key
         if relation is not None:
-            pair = next((a, b) for a, b in self._members(publication, publisher) if {a, b} == {publisher, peer})
+            pair = (publisher, peer) if _is_pair(relation, publisher, peer) else (peer, publisher)
             first, second = (self.world.sides(member, member, ()) for member in pair)
             return first, second
         if candidate.region is not None and not publisher:
@@ -293,3 +292,14 @@ class Judge:
         space = self.world.spaces.get(name)
         a, b = (next(iter(side.regions_in(name)), None) for side in (there, here))
         return region_distance(a, b, space) if space and a and b else math.inf
+
+
+def _is_pair(relation: RelationDefinition, a: str, b: str) -> bool:
+    """Whether two clients, in this order, are a pair of a relation; of both orders, the lesser goes first."""
+    first = relation.members
+    second = relation.others or first
+
+    def ordered(a: str, b: str) -> bool:
+        return (not first or a in first) and (not second or b in second)
+
+    return a != b and ordered(a, b) and (a < b or not ordered(b, a))
