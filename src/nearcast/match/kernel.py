@@ -215,6 +215,11 @@ class Kernel(Reference):
             if key[:2] == (publication, client):
                 s = self.subscriptions[name]
                 yield s, key, s.pairs[key]
+        asked = Touched(publisher=client, publication=publication, relation=publication)
+        matching = {(_key(s), pair.key): s for lane in self.lanes for s, pair in lane.matching(asked)}
+        for (_, key), s in matching.items():
+            if key[:2] == (publication, client):
+                yield s, key, self._written_out(s, key)
 
     # ---- other ops: the pairs in lanes that they touch ---------------------------------------------
 
