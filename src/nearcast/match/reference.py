@@ -325,12 +325,12 @@ class Reference:
         clients, published, subscribed = self._mortal()
         for name in [n for n in clients if self.world.clients[n].ends <= self._everyone]:
             self._forget(name)
-        past = [(k, p.sees_all) for k, p in published.items() if p.expires <= self._everyone]
+        past = sorted((k, p.sees_all) for k, p in published.items() if p.expires <= self._everyone)
         for key, sees_all in past:
             self._drop_publication(key)
             self._past.drop(("publication", *key))
             yield from self._advance(key[0], int(self._latest)) if sees_all else ()
-        ended = [(k, s.sees_all) for k, s in subscribed.items() if s.expires <= self._everyone]
+        ended = sorted((k, s.sees_all) for k, s in subscribed.items() if s.expires <= self._everyone)
         for key, sees_all in ended:
             self._drop_subscription(*key)
             yield from self._advance(key[0], int(self._latest)) if sees_all else ()
