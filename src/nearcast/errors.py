@@ -7,7 +7,8 @@
     │   ├── GeometryError     a shape that is not one, or cannot be repaired
     │   └── UnknownName       a space, layer, relation, place or zone that nobody defined
     ├── LanguageError         a statement that does not parse; knows its line and column
-    └── OpError               an op that cannot be read or applied; the state is unchanged
+    ├── OpError               an op that cannot be read or applied; the state is unchanged
+    └── SnapshotError         a snapshot that is missing, damaged, or of another version
 
     GeometryWarning           a polygon was repaired; the message names it
 
@@ -26,6 +27,7 @@ __all__ = [
     "ModelError",
     "NearcastError",
     "OpError",
+    "SnapshotError",
     "UnknownName",
     "suggestion",
 ]
@@ -77,6 +79,15 @@ class OpError(NearcastError):
         self.reason = reason
         self.field = field
         super().__init__(f"{field}: {reason}" if field else reason)
+
+
+class SnapshotError(NearcastError):
+    """A snapshot that cannot be read: a part of it is missing, damaged, or of another version."""
+
+    def __init__(self, reason: str, part: str) -> None:
+        self.reason = reason
+        self.part = part
+        super().__init__(f"{part}: {reason}")
 
 
 class GeometryWarning(UserWarning):

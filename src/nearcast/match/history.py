@@ -16,7 +16,7 @@ from nearcast.model import condition as c
 from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.region import Region
 
-__all__ = ["Holder", "Past", "mentions", "tracked"]
+__all__ = ["Holder", "Past", "Relations", "mentions", "tracked"]
 
 Key = tuple[str, ...]
 Holder = tuple[str, str, str]

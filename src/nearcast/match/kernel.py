@@ -26,7 +26,7 @@ from nearcast.match.moves import Moves, take_moves
 from nearcast.match.names import Names
 from nearcast.match.nearest import NearestLane
 from nearcast.match.pairs import PairLane
-from nearcast.match.reference import Reference
+from nearcast.match.reference import Marks, Reference
 from nearcast.match.regions import Regions
 from nearcast.match.registry import Publications, Subscriptions
 from nearcast.match.spots import SpotLane
@@ -104,6 +104,28 @@ class Kernel(Reference):
         """While an op other than a move is applied: the pairs in lanes that it may turn."""
         self._some_apart = False
         """Whether some client is apart, so that relations are judged by the definition."""
+
+    def resume(self, marks: Marks, published: Iterable[Published], subscribed: Iterable[Subscribed]) -> None:
+        """Go on where another kernel stopped. The world's definitions and the clients are as they were already."""
+        self._everyone, self._latest, self._versions = marks.everyone, marks.latest, marks.versions
+        self._past.relations = marks.relations
+        self.clients.earth = self.world.metric is Metric.EARTH
+        particular = {*self.clients.leases, *self.clients.attributes}
+        self.stage.apart.update(row for row in particular if self._is_apart(row))
+        self._some_apart = bool(self.stage.apart)
+        for p in published:
+            key = (p.publication.owner, p.publication.id)
+            self.world.publications[key] = p
+            self._enter_publication(key)
+        self._had_odd = bool(self._odd)
+        for s in subscribed:
+            self.subscriptions[_key(s)] = s
+            self._enter_subscription(s)
+        self._drop_scope()
+        for s in self.subscriptions.values():
+            for pair, held in s.pairs.items():
+                if held.due is not None:
+                    self.note_due(s, pair, held.due)
 
     # ---- moves in bulk ---------------------------------------------------------------------------
 
@@ -582,16 +604,19 @@ class Kernel(Reference):
         key = (publication.owner, publication.id)
         self._forget_publication(key)
         change = super()._publish(publication, now)
+        self._enter_publication(key)
+        return change
+
+    def _enter_publication(self, key: StatementKey) -> None:
         p = self.world.publications[key]
         self._published_by.setdefault(key[0], {})[key] = p
         self._all_seeing += p.sees_all
-        self._step_watching += c.asks_for_steps(publication.filter)
+        self._step_watching += c.asks_for_steps(p.publication.filter)
         if p.expires < FOREVER:
             self._ending[0][key] = p
-        if tracked(publication.filter):
+        if tracked(p.publication.filter):
             self._tracking.add(("publication", *key))
         self._file(key)
-        return change
 
     def _file(self, key: StatementKey) -> None:
         """Open a publication to the lanes if they can have it; else it is odd."""
@@ -689,9 +714,12 @@ class Kernel(Reference):
         self._close(key)
 
     def _subscribe(self, subscription: Subscription, now: int) -> Change:
-        key = (subscription.owner, subscription.id)
         change = super()._subscribe(subscription, now)
-        s = self.subscriptions[key]
+        self._enter_subscription(self.subscriptions[subscription.owner, subscription.id])
+        return change
+
+    def _enter_subscription(self, s: Subscribed) -> None:
+        key, subscription = _key(s), s.subscription
         self._subscribed_by.setdefault(key[0], {})[key] = s
         if not isinstance(s.pairs, Pairs):
             s.pairs = Pairs(key, self._involved, s.pairs)
@@ -702,7 +730,6 @@ class Kernel(Reference):
         if tracked(subscription.filter, subscription.life, subscription.on):
             self._tracking.add(("subscription", *key))
         self._enlist(s)
-        return change
 
     def _enlist(self, s: Subscribed) -> None:
         """Give a subscription to the lane that takes it, if one does."""

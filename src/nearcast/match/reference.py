@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nearcast.match import admit
 from nearcast.match.binding import Binding, follow
 from nearcast.match.chain import Pair, advance, is_idle, ready_at
 from nearcast.match.choice import choose
-from nearcast.match.history import Past
+from nearcast.match.history import Holder, Past, Relations
 from nearcast.match.tell import Change, Teller
 from nearcast.match.verdict import Candidate, Judge, Verdict
 from nearcast.match.world import Client, Key, Published, StatementKey, Subscribed, World
@@ -24,7 +24,21 @@ from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.notification import Kind, Notification, Reason, by_entity, by_fix, by_timer
 from nearcast.model.statement import FromRelation, Publication, RelationDefinition, Source, Subscription
 
-__all__ = ["Reference"]
+__all__ = ["Marks", "Reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How far time has come, and what is remembered of it besides the pairs."""
+
+    everyone: Moment
+    """Until when time has passed for all."""
+    latest: Moment
+    """The latest time of anyone."""
+    versions: dict[str, tuple[int, int]]
+    """Of an entity, when it last changed, and how often at that time."""
+    relations: dict[Holder, Relations]
+    """The histories that statements ask for."""
 
 
 class Reference:
@@ -50,6 +64,11 @@ class Reference:
         self._past = Past(self.world, self._clock)
         self.judge = Judge(self.world, self._past)
         self._teller = Teller(self.world, self.judge)
+
+    @property
+    def marks(self) -> Marks:
+        """The state itself, not a copy of it."""
+        return Marks(self._everyone, self._latest, self._versions, self._past.relations)
 
     # ---- ops -------------------------------------------------------------------------------------
 

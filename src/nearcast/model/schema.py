@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-__all__ = ["CAUSE", "MOVES", "NOTIFICATIONS", "OPS", "TIME"]
+__all__ = ["CAUSE", "MOVES", "NOTIFICATIONS", "OPS", "STATE", "STATE_VERSION", "TIME"]
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -51,3 +51,61 @@ NOTIFICATIONS = pa.schema(
     ]
 )
 """What is told. ``values`` (a reading) and ``why`` (the evidence) are JSON text; null where there is none."""
+
+
+# ---- state ---------------------------------------------------------------------------------------------
+
+STATE_VERSION = 1
+"""Changes with the tables below, and with what is in them."""
+
+_TYPES = {
+    "text": pa.string(),
+    "json": pa.string(),
+    "path": pa.dictionary(pa.int64(), pa.string()),
+    "whole": pa.int64(),
+    "real": pa.float64(),
+    "truth": pa.bool_(),
+}
+
+
+def _state(columns: str) -> pa.Schema:
+    """A schema from names and types; one with a question mark may be null."""
+    named = [column.split() for column in columns.split(",")]
+    fields = [pa.field(name, _TYPES[kind.rstrip("?")], nullable=kind.endswith("?")) for name, kind in named]
+    return pa.schema(fields, metadata={"nearcast.state": str(STATE_VERSION)})
+
+
+STATE: dict[str, pa.Schema] = {
+    "system": _state("lateness whole, everyone whole?, latest whole?"),
+    "counts": _state("name text, count whole"),
+    "versions": _state("entity text, version whole, ordinal whole"),
+    "definitions": _state("kind text, name text, definition json"),
+    "regions": _state("layer text, id text, x real?, y real?, radius real?, geometry json?, attributes json?"),
+    "clients": _state(
+        "name text, here truth, plain truth, clock whole, last whole, seen whole, fixed whole, x real, y real,"
+        "altitude real, floor real, accuracy real, place path?, before whole, before_x real, before_y real,"
+        "px real, py real, pz real"
+    ),
+    "particulars": _state("client text, attributes json, lease whole?, lateness whole?, newest whole?"),
+    "held": _state(
+        "client text, time whole, x real?, y real?, altitude real?, floor real?, accuracy real?, place text?"
+    ),
+    "publications": _state("owner text, id text, statement json, version whole, ordinal whole, expires whole?"),
+    "subscriptions": _state(
+        "owner text, id text, statement json, version whole, ordinal whole, expires whole?, latches json"
+    ),
+    "pairs": _state(
+        "owner text, id text, publication text, publisher text, region text, peer text, since whole?, told truth,"
+        "entered whole?, satisfied truth, alive truth, binding text, latches json, content text, due whole?"
+    ),
+    "histories": _state(
+        "kind text, owner text, id text, relation json, party json, item json, holds truth, entered whole?,"
+        "left whole?, stay whole"
+    ),
+    "dues": _state("kind text, owner text, id text, due whole, clients json"),
+}
+"""A whole state, for whoever goes on with it; the version is in the metadata of each table.
+
+Times are microseconds; null never was, or never will be. In the columns of clients the least of all integers is never,
+and what is missing is not a number, so that they can be shared without a copy. JSON is as `coding` has it.
+"""

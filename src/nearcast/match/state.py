@@ -1,0 +1,334 @@
+"""The state of a kernel as tables, and back: a kernel that is restored goes on as the first would have.
+
+What follows from the rest is not stored: indexes, lanes, and the pairs in lanes are made again.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nearcast.errors import ModelError, SnapshotError
+from nearcast.match.binding import Binding
+from nearcast.match.chain import Pair
+from nearcast.match.clients import ClientColumns, Clients
+from nearcast.match.history import Holder, Relations
+from nearcast.match.kernel import Kernel
+from nearcast.match.names import encoded
+from nearcast.match.question import History
+from nearcast.match.reference import Marks
+from nearcast.match.world import Key, Published, Subscribed, World
+from nearcast.model.coding import decode, encode
+from nearcast.model.fix import Fix, Position
+from nearcast.model.layer import NO_ATTRIBUTES, Layer, LayerRegion
+from nearcast.model.moment import FOREVER, NEVER, Moment
+from nearcast.model.schema import STATE, STATE_VERSION
+from nearcast.model.shape import Disc, Geometry, Point
+from nearcast.model.statement import Publication, Subscription
+
+__all__ = ["Tables", "restore", "snapshot"]
+
+Tables = Mapping[str, pa.Table]
+Row = tuple[Any, ...]
+
+_LAST = int(np.iinfo(np.int64).max)
+
+
+def snapshot(kernel: Kernel) -> dict[str, pa.Table]:
+    """The whole state, as the tables of `schema.STATE`.
+
+    The columns of clients are the kernel's own: write them, or copy them, before the kernel goes on.
+    """
+    marks, world, subscribed = kernel.marks, kernel.world, list(kernel.subscriptions.values())
+    rows: dict[str, Iterable[Row]] = {
+        "system": [(kernel.lateness, _micros(marks.everyone), _micros(marks.latest))],
+        "counts": kernel.counts.items(),
+        "versions": ((entity, *version) for entity, version in marks.versions.items()),
+        "definitions": _definition_rows(world),
+        "regions": (_region_row(layer.name, r) for layer in world.layers.values() for r in layer.regions),
+        "particulars": _particular_rows(kernel.clients),
+        "held": _held_rows(kernel.clients),
+        "publications": (_statement_row(p, p.publication) for p in world.publications.values()),
+        "subscriptions": ((*_statement_row(s, s.subscription), _latch_text(s.latches)) for s in subscribed),
+        "pairs": (_pair_row(s, key, pair) for s in subscribed for key, pair in s.pairs.items()),
+        "histories": _history_rows(marks.relations),
+        "dues": ((*holder, due, encode(who)) for holder, held in marks.relations.items() for due, who in held.dues),
+    }
+    return {name: _table(name, rows[name]) if name in rows else _client_table(kernel.clients) for name in STATE}
+
+
+def restore(tables: Tables) -> Kernel:
+    """A kernel in the state of a snapshot. Tables that are not one raise `SnapshotError`."""
+    for name in STATE:
+        _check(name, tables)
+    with _uncollected():
+        return _restored(tables)
+
+
+def _restored(tables: Tables) -> Kernel:
+    with _reading("system"):
+        lateness, everyone, latest = next(_rows(tables, "system"))
+    kernel = Kernel(lateness=lateness)
+    kernel.counts.update(dict(_rows(tables, "counts")))
+    _define(kernel.world, tables)
+    _enter_clients(kernel.clients, tables)
+    versions = {entity: (version, ordinal) for entity, version, ordinal in _rows(tables, "versions")}
+    marks = Marks(_moment(everyone, NEVER), _moment(latest, NEVER), versions, _relations(tables))
+    kernel.resume(marks, _published(tables), _subscribed(tables))
+    return kernel
+
+
+# ---- tables --------------------------------------------------------------------------------------------
+
+
+def _table(name: str, rows: Iterable[Row]) -> pa.Table:
+    schema = STATE[name]
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [_array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """A column. Text is what Python takes for it, which UTF-8 may have no code for, as in the kernel's names."""
+    if kind != pa.string():
+        return pa.array(values, kind)
+    return pa.array([None if text is None else encoded(text) for text in values], pa.binary()).view(kind)
+
+
+def _rows(tables: Tables, name: str) -> Iterator[Row]:
+    yield from zip(*(_values(column) for column in tables[name].columns), strict=True)
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    if column.type != pa.string():
+        found: list[Any] = column.to_pylist()
+        return found
+    return [None if text is None else _text(text) for text in column.cast(pa.binary()).to_pylist()]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _check(name: str, tables: Tables) -> None:
+    if name not in tables:
+        raise SnapshotError("the table is missing", name)
+    schema = tables[name].schema
+    version = (schema.metadata or {}).get(b"nearcast.state", b"none").decode("utf-8", "replace")
+    if version != str(STATE_VERSION):
+        raise SnapshotError(f"the state has version {version}; this is for version {STATE_VERSION}", name)
+    if not schema.equals(STATE[name]):
+        raise SnapshotError("the columns are not those of a snapshot", name)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Millions of objects are made and none is garbage; to look for some would take a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Whatever cannot be read names its table."""
+    try:
+        yield
+    except (LookupError, ModelError, StopIteration, TypeError, ValueError) as error:
+        raise SnapshotError(f"the content is damaged: {error!r:.120}", name) from error
+
+
+def _micros(moment: Moment) -> int | None:
+    """No clock gets to the last instant, so what comes after it may as well come due then."""
+    return None if moment in (NEVER, FOREVER) else min(int(moment), _LAST)
+
+
+def _moment(micros: int | None, missing: Moment) -> Moment:
+    return missing if micros is None else micros
+
+
+# ---- the world -----------------------------------------------------------------------------------------
+
+
+def _definition_rows(world: World) -> Iterator[Row]:
+    kinds: dict[str, Mapping[str, Any]] = {
+        "space": world.spaces, "place": world.places, "relation": world.relations,
+    }  # fmt: skip
+    for kind, defined in kinds.items():
+        yield from ((kind, name, encode(definition)) for name, definition in defined.items())
+    yield from (("layer", name, encode(Layer(name, ()))) for name in world.layers)
+
+
+def _region_row(layer: str, r: LayerRegion) -> Row:
+    """A disc of any height, which layers have most, is three numbers; any other geometry is written out."""
+    g, attributes = r.geometry, None if r.attributes == NO_ATTRIBUTES else encode(r.attributes)
+    if isinstance(g.shape, Disc) and g.altitude is None and g.floor is None:
+        numbers = (g.shape.x, g.shape.y, g.shape.radius)
+        if all(type(number) is float for number in numbers):
+            return (layer, r.id, *numbers, None, attributes)
+    return (layer, r.id, None, None, None, encode(g), attributes)
+
+
+def _define(world: World, tables: Tables) -> None:
+    regions = _regions(tables)
+    kinds: dict[str, dict[str, Any]] = {
+        "space": world.spaces, "place": world.places, "relation": world.relations, "layer": world.layers,
+    }  # fmt: skip
+    world.spaces.clear()
+    with _reading("definitions"):
+        for kind, name, definition in _rows(tables, "definitions"):
+            kinds[kind][name] = decode(definition)
+        for name in world.layers:
+            world.layers[name] = Layer(name, tuple(regions.get(name, ())))
+
+
+def _regions(tables: Tables) -> dict[str, list[LayerRegion]]:
+    found: dict[str, list[LayerRegion]] = {}
+    known = cache(decode)
+    with _reading("regions"):
+        for layer, id_, x, y, radius, geometry, attributes in _rows(tables, "regions"):
+            where = Geometry(Disc(x, y, radius)) if geometry is None else decode(geometry)
+            like = NO_ATTRIBUTES if attributes is None else known(attributes)
+            found.setdefault(layer, []).append(LayerRegion(id_, where, like))
+    return found
+
+
+# ---- clients -------------------------------------------------------------------------------------------
+
+
+def _client_table(clients: Clients) -> pa.Table:
+    n, held = len(clients.names), clients.columns
+    columns = {name: pa.array(getattr(held, name)[:n]) for name in ClientColumns.FIELDS if name != "place"}
+    codes = pa.array(held.place[:n], mask=held.place[:n] < 0)
+    columns["name"] = clients.names.array
+    columns["place"] = pa.DictionaryArray.from_arrays(codes, clients.paths.array)
+    return pa.Table.from_arrays([columns[name] for name in STATE["clients"].names], schema=STATE["clients"])
+
+
+def _particular_rows(clients: Clients) -> Iterator[Row]:
+    """What few clients have."""
+    described = {row for row, attributes in clients.attributes.items() if attributes}
+    awaited = {row for row, newest in clients.newest.items() if newest != NEVER}
+    for row in sorted({*described, *awaited, *clients.leases, *clients.windows}):
+        attributes = json.dumps(clients.attributes.get(row, {}))
+        newest = _micros(clients.newest.get(row, NEVER))
+        yield clients.names.text(row), attributes, clients.leases.get(row), clients.windows.get(row), newest
+
+
+def _held_rows(clients: Clients) -> Iterator[Row]:
+    for row, held in clients.held.items():
+        for fix in held:
+            at = fix.position
+            x, y = (at.point.x, at.point.y) if at.point else (None, None)
+            yield clients.names.text(row), fix.time, x, y, at.altitude, at.floor, at.accuracy, at.place
+
+
+def _enter_clients(clients: Clients, tables: Tables) -> None:
+    table = tables["clients"]
+    with _reading("clients"):
+        names = _values(table["name"])
+        rows = clients.rows(names)
+        if len(set(names)) < len(names):
+            raise ValueError("a client is there twice")
+        for name in ClientColumns.FIELDS.keys() - {"place"}:
+            getattr(clients.columns, name)[rows] = table[name].to_numpy()
+        place = table["place"].combine_chunks()
+        paths = clients.paths.codes([_text(path) for path in place.dictionary.cast(pa.binary()).to_pylist()])
+        clients.columns.place[rows] = [-1 if i is None else paths[i] for i in place.indices.to_pylist()]
+    with _reading("particulars"):
+        for name, attributes, lease, lateness, newest in _rows(tables, "particulars"):
+            row = clients.row(name)
+            given = {"attributes": json.loads(attributes), "leases": lease, "windows": lateness, "newest": newest}
+            for kept, value in given.items():
+                if value not in (None, {}):
+                    getattr(clients, kept)[row] = value
+    with _reading("held"):
+        for name, time, x, y, altitude, floor, accuracy, place in _rows(tables, "held"):
+            position = Position(None if x is None else Point(x, y), place, altitude, floor, accuracy)
+            clients.held.setdefault(clients.row(name), []).append(Fix(position, time))
+
+
+# ---- statements ----------------------------------------------------------------------------------------
+
+
+def _statement_row(kept: Published | Subscribed, statement: Publication | Subscription) -> Row:
+    body = encode(statement, id="", owner="")  # the same for many
+    return (statement.owner, statement.id, body, *kept.version, _micros(kept.expires))
+
+
+def _latch_text(latches: frozenset[tuple[Any, ...]]) -> str:
+    return f"[{','.join(sorted(map(encode, latches)))}]"
+
+
+def _pair_row(s: Subscribed, key: Key, pair: Pair) -> Row:
+    told = (pair.since, pair.told, _micros(pair.entered), pair.satisfied, pair.alive, str(pair.binding))
+    return (s.owner, s.subscription.id, *key, *told, _latch_text(pair.latches), pair.content, pair.due)
+
+
+def _published(tables: Tables) -> list[Published]:
+    known = cache(decode)
+    with _reading("publications"):
+        return [
+            Published(replace(known(body), id=id_, owner=owner), (version, ordinal), _moment(expires, FOREVER))
+            for owner, id_, body, version, ordinal, expires in _rows(tables, "publications")
+        ]
+
+
+def _subscribed(tables: Tables) -> list[Subscribed]:
+    known, found = cache(decode), {}
+    with _reading("subscriptions"):
+        for owner, id_, body, version, ordinal, expires, latches in _rows(tables, "subscriptions"):
+            s = Subscribed(replace(known(body), id=id_, owner=owner), (version, ordinal), _moment(expires, FOREVER))
+            s.latches = frozenset(known(latches))
+            found[owner, id_] = s
+    with _reading("pairs"):
+        for row in _rows(tables, "pairs"):
+            owner, id_, publication, publisher, region, peer, *rest = row
+            since, told, entered, satisfied, alive, binding, latches, content, due = rest
+            found[owner, id_].pairs[publication, publisher, region, peer] = Pair(
+                since, told, _moment(entered, NEVER), satisfied, alive, Binding(binding), frozenset(known(latches)),
+                content, due,
+            )  # fmt: skip
+    return list(found.values())
+
+
+# ---- histories -----------------------------------------------------------------------------------------
+
+
+def _history_rows(relations: Mapping[Holder, Relations]) -> Iterator[Row]:
+    """A relation that was asked of nothing yet is known all the same."""
+    for holder, held in relations.items():
+        for (relation, party), known in held.histories.items():
+            asked = (*holder, encode(relation), encode(party))
+            if not known:
+                yield (*asked, encode(None), False, None, None, 0)
+            for item, h in known.items():
+                yield (*asked, encode(item), h.holds, _micros(h.entered), _micros(h.left), h.stay)
+
+
+def _relations(tables: Tables) -> dict[Holder, Relations]:
+    found: dict[Holder, Relations] = {}
+    read = cache(decode)
+    with _reading("histories"):
+        for *holder, relation, party, item, holds, entered, left, stay in _rows(tables, "histories"):
+            held = found.setdefault((holder[0], holder[1], holder[2]), Relations())
+            known = held.histories.setdefault((read(relation), read(party)), {})
+            if (about := read(item)) is not None:
+                known[about] = History(holds, _moment(entered, NEVER), _moment(left, NEVER), stay)
+    with _reading("dues"):
+        for *holder, due, clients in _rows(tables, "dues"):
+            held = found.setdefault((holder[0], holder[1], holder[2]), Relations())
+            held.dues.append((due, read(clients)))
+    return found
