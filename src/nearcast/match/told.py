@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nearcast.match.compiled import njit
+from nearcast.match.compiled import inlined, njit
 from nearcast.match.names import word_rows
 from nearcast.model import schema
 from nearcast.model.notification import HIDDEN, Kind, Reason
@@ -35,7 +35,9 @@ _KIND_TEXTS, _REASON_TEXTS = pa.array([str(kind) for kind in KINDS]), pa.array([
 _CAUSES = pa.array(["fix", HIDDEN.kind])
 ENTER, LEAVE = KINDS.index(Kind.ENTER), KINDS.index(Kind.LEAVE)
 MOVED, SOURCE = REASONS.index(Reason.MOVED), REASONS.index(Reason.SOURCE)
-_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+_AT_ONCE = 64
+"""Events whose ids are mixed together."""
+_ZERO = np.uint64(0)
 
 
 class Events(NamedTuple):
@@ -127,14 +129,14 @@ class Told:
 
     def _region_ids(self) -> pa.Array:
         e, n = self.events, len(self)
-        used = np.unique(e.layer)
-        if len(used) == 1 and used[0] >= 0:
-            return self.tables[int(used[0])].ids.array.take(pa.array(e.region))
+        used = _distinct(e.layer)
+        if len(used) == 1:
+            return self.tables[used[0]].ids.array.take(pa.array(e.region)) if used[0] >= 0 else pa.nulls(n, pa.string())
         found = np.full(n, None, object)
         for table in used:
             if table >= 0:
                 at = np.flatnonzero(e.layer == table)
-                found[at] = self.tables[int(table)].ids.array.take(pa.array(e.region[at])).to_pylist()
+                found[at] = self.tables[table].ids.array.take(pa.array(e.region[at])).to_pylist()
         return pa.array(found, pa.string())
 
 
@@ -147,9 +149,10 @@ def joined(
     events = parts[0] if len(parts) == 1 else Events._make(map(np.concatenate, zip(*parts, strict=True)))
     n = len(events.move)
     region_order, region_words = np.zeros(n, np.int64), np.zeros((n, 2), np.uint64)
-    for number in np.unique(events.layer).tolist() if n else ():
+    layers = _distinct(events.layer)
+    for number in layers:
         if number >= 0:
-            at = slice(None) if len(parts) == 1 else np.flatnonzero(events.layer == number)
+            at = slice(None) if len(layers) == 1 else np.flatnonzero(events.layer == number)
             region_order[at] = tables[number].ids.order[events.region[at]]
             region_words[at] = tables[number].ids.words[events.region[at]]
     order = np.empty(n, np.int64)
@@ -162,6 +165,13 @@ def joined(
     )  # fmt: skip
     ordered = Events._make(column[order] for column in events)
     return Told(moves, ordered, ids, clients, texts, subscriptions, publications, tables)
+
+
+def _distinct(layer: Wholes) -> list[int]:
+    """The layers that there are; mostly it is one."""
+    if not len(layer):
+        return []
+    return [int(layer[0])] if layer.min() == layer.max() else np.unique(layer).tolist()
 
 
 def _without_hearers(events: Events, subscriptions: Subscriptions) -> Events:
@@ -193,21 +203,20 @@ def _sort(
     order: Wholes,
 ) -> None:  # fmt: skip
     """Events by move (counted), and those of one move among each other (inserted: they are few)."""
-    ends = np.zeros(moves + 1, np.int64)
-    for m in e.move:
+    move, moved, ends = e.move, np.empty(len(order), np.int64), np.zeros(moves + 1, np.int64)
+    for m in move:
         ends[m + 1] += 1
     for m in range(moves):
         ends[m + 1] += ends[m]
-    for k in range(len(e.move)):
-        m = e.move[k]
-        at = ends[m]
+    for k in range(len(move)):
+        m = move[k]
+        order[ends[m]], moved[ends[m]] = k, m
         ends[m] += 1
-        order[at] = k
     for at in range(1, len(order)):
-        k = order[at]
+        k, m = order[at], moved[at]
         while (
             at > 0
-            and e.move[order[at - 1]] == e.move[k]
+            and moved[at - 1] == m
             and _before(e, k, order[at - 1], name, owner, text_order, client_order, region_order)
         ):
             order[at] = order[at - 1]
@@ -215,7 +224,7 @@ def _sort(
         order[at] = k
 
 
-@njit
+@inlined
 def _before(
     e: Events, i: int, j: int, name: Wholes, owner: Wholes, text_order: Wholes, client_order: Wholes,
     region_order: Wholes,
@@ -255,14 +264,10 @@ def _stir(a: np.uint64, b: np.uint64, word: np.uint64) -> tuple[np.uint64, np.ui
     return a, b
 
 
-@njit
-def _stir_name(a: np.uint64, b: np.uint64, words: Words, row: int) -> tuple[np.uint64, np.uint64]:
+@inlined
+def _put(mixed: Words, step: int, i: int, words: Words, row: int) -> None:
     """Both words of a name; of no name, two zeros."""
-    if row < 0:
-        a, b = _stir(a, b, np.uint64(0))
-        return _stir(a, b, np.uint64(0))
-    a, b = _stir(a, b, words[row, 0])
-    return _stir(a, b, words[row, 1])
+    mixed[step, i], mixed[step + 1, i] = (words[row, 0], words[row, 1]) if row >= 0 else (_ZERO, _ZERO)
 
 
 @njit
@@ -270,27 +275,37 @@ def _ids(
     e: Events, order: Wholes, mover: Wholes, fix_time: Wholes, name: Wholes, owner: Wholes, text_words: Words,
     client_words: Words, region_words: Words, kind_words: Words, cause_words: Words, ids: npt.NDArray[np.uint8],
 ) -> None:  # fmt: skip
-    """The id of each event, as `notification.notification_id` makes it. What does not change is mixed in once."""
-    start_a, start_b = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
-    last_s = last_pub = last_publisher = -2
-    known_a, known_b = start_a, start_b
-    for at in range(len(order)):
-        k = order[at]
-        s = e.subscription[k]
-        if s != last_s or e.publication[k] != last_pub or e.publisher[k] != last_publisher:
-            last_s, last_pub, last_publisher = s, e.publication[k], e.publisher[k]
-            known_a, known_b = _stir_name(start_a, start_b, text_words, name[s])
-            known_a, known_b = _stir_name(known_a, known_b, client_words, owner[s])
-            known_a, known_b = _stir_name(known_a, known_b, text_words, last_pub)
-            known_a, known_b = _stir_name(known_a, known_b, client_words, last_publisher)
-        a, b = _stir_name(known_a, known_b, region_words, k if e.layer[k] >= 0 else -1)
-        a, b = _stir_name(a, b, client_words, e.peer[k])
-        a, b = _stir_name(a, b, kind_words, e.kind[k])
-        a, b = _stir_name(a, b, cause_words, 0)
-        a, b = _stir_name(a, b, client_words, mover[e.move[k]])
-        a, b = _stir(a, b, np.uint64(fix_time[e.move[k]]))
-        a, b = _stir(a, b, np.uint64(0))
-        for digit in range(16):
-            shift = np.uint64(60 - 4 * digit)
-            ids[at, digit] = _HEX[int((a >> shift) & np.uint64(15))]
-            ids[at, 16 + digit] = _HEX[int((b >> shift) & np.uint64(15))]
+    """The id of each event, as `notification.notification_id` makes it: word by word, for many events at a time."""
+    move, kind, subscription, publication, publisher = e.move, e.kind, e.subscription, e.publication, e.publisher
+    layer, peer = e.layer, e.peer
+    mixed, a, b = np.zeros((20, _AT_ONCE), np.uint64), np.empty(_AT_ONCE, np.uint64), np.empty(_AT_ONCE, np.uint64)
+    for done in range(0, len(order), _AT_ONCE):
+        n = min(_AT_ONCE, len(order) - done)
+        for i in range(n):
+            k = order[done + i]
+            s, m = subscription[k], move[k]
+            _put(mixed, 0, i, text_words, name[s])
+            _put(mixed, 2, i, client_words, owner[s])
+            _put(mixed, 4, i, text_words, publication[k])
+            _put(mixed, 6, i, client_words, publisher[k])
+            _put(mixed, 8, i, region_words, k if layer[k] >= 0 else -1)
+            _put(mixed, 10, i, client_words, peer[k])
+            _put(mixed, 12, i, kind_words, kind[k])
+            _put(mixed, 14, i, cause_words, 0)
+            _put(mixed, 16, i, client_words, mover[m])
+            mixed[18, i] = np.uint64(fix_time[m])
+        a[:], b[:] = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+        for step in range(20):
+            for i in range(n):
+                a[i], b[i] = _stir(a[i], b[i], mixed[step, i])
+        for i in range(n):
+            for digit in range(16):
+                shift = np.uint64(60 - 4 * digit)
+                ids[done + i, digit] = _hex((a[i] >> shift) & np.uint64(15))
+                ids[done + i, 16 + digit] = _hex((b[i] >> shift) & np.uint64(15))
+
+
+@njit
+def _hex(value: np.uint64) -> np.uint8:
+    """The digit; reckoned, since a table is looked up one by one."""
+    return np.uint8(value + np.uint64(48) + np.uint64(39) * np.uint64(value > np.uint64(9)))
