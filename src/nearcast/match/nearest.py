@@ -192,9 +192,10 @@ class NearestLane:
             yield self.held[row], Candidate(self._key_of(int(publication)))
 
     def _others(self, row: int, publications: Iterable[int]) -> Iterator[tuple[Subscribed, Key]]:
+        """Which of some publications could be chosen and are not; none if the owner is nowhere."""
         start, s = self._rows.start[row], self.held[row]
         chosen = set(self._arrays.members[start : start + self._rows.count[row]].tolist())
-        if np.isnan(self.stage.clients.columns.x[self.stage.clients.row(s.owner)]):
+        if np.isnan(self._position(self.stage.clients.row(s.owner))[0]):
             return
         for publication in publications:
             key = self._key_of(publication)

@@ -124,6 +124,8 @@ def _candidates(
 ) -> int:  # fmt: skip
     """All that may be among the nearest: look further until there are enough, or no more."""
     px, py, pz = spot[who, 2], spot[who, 3], spot[who, 4]
+    if np.isnan(px):
+        return 0
     everyone = meta[COUNT] - (1 if where[who] >= 0 else 0)
     reach = max(guess, 0.25 * finest_cell(meta)) if everyone > 2 * k + 8 else math.inf
     tries = 0

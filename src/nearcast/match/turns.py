@@ -169,7 +169,7 @@ def run(
     begin: int, until: int, mover: Wholes, there: Reals, here: Reals, earth: bool, held: Held, crowd: CrowdArrays,
     reaches: ReachArrays, open_: Open, scratch: Scratch, events: Wholes, n: int,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Follow the moves from ``begin`` to before ``until``. Gives how far it got, how many events, and why it stopped."""
+    """Follow the moves from ``begin`` to before ``until``. Gives how far it got, the events, and why it stopped."""
     k, start, counts, owner, next_, first_of, seen, members = held
     spot, table, used, links, dense, where, meta = crowd
     ball, balls, _, ball_links, levels, wide, _, ball_meta = reaches
