@@ -1,7 +1,7 @@
 """The kernel: the answers of the reference, at the speed of the machine.
 
-It is the reference with columns for clients, indexes that say what an op can touch, and lanes: families of
-subscriptions whose answers to moves are compiled (`lane`). A subscription that no lane takes is judged by the
+It is the reference with indexes (`indexed`) and lanes: families of subscriptions whose answers to moves are compiled
+(`lane`). A subscription that no lane takes is judged by the
 definition itself, pair by pair, and so are the pairs of a lane that an op other than a move touches. What is in a
 lane has no state: before such an op its matching pairs are written out, and after it they are dropped again.
 """
@@ -14,37 +14,28 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from nearcast.match.attributes import Attributes, is_simple, said_by
+from nearcast.match.attributes import is_simple, said_by
 from nearcast.match.binding import Binding
 from nearcast.match.chain import Pair
-from nearcast.match.circles import Circles
-from nearcast.match.clients import Clients, Times
-from nearcast.match.crossings import inside
-from nearcast.match.history import tracked
-from nearcast.match.lane import HERE, THERE, Lane, Stage, Touched, positions
+from nearcast.match.indexed import Indexed, key_of
+from nearcast.match.lane import Lane, Touched
 from nearcast.match.moves import Moves, take_moves
-from nearcast.match.names import Names
 from nearcast.match.nearest import NearestLane
 from nearcast.match.pairs import PairLane
-from nearcast.match.reference import Marks, Reference
-from nearcast.match.regions import Regions
-from nearcast.match.registry import Publications, Subscriptions
+from nearcast.match.reference import Marks
 from nearcast.match.spots import SpotLane
-from nearcast.match.stored import EVERYONE, Dues, Involved, Pairs
 from nearcast.match.tell import Change
 from nearcast.match.told import ENTER, SOURCE, Events, Told, joined
 from nearcast.match.verdict import Candidate, Verdict
-from nearcast.match.whereabouts import Whereabouts
 from nearcast.match.world import Key, Published, StatementKey, Subscribed
 from nearcast.match.zones import ZoneLane
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.constraint import Scalar
 from nearcast.model.fix import Fix
-from nearcast.model.layer import LayerRegion
-from nearcast.model.moment import FOREVER, NEVER
+from nearcast.model.moment import NEVER
 from nearcast.model.notification import Kind, Notification, Reason, by_fix
-from nearcast.model.region import Region, region
+from nearcast.model.region import region
 from nearcast.model.space import Metric
 from nearcast.model.statement import (
     FromLayer,
@@ -62,43 +53,19 @@ Reals = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 
 
-class Kernel(Reference):
-    """One state. ``apply`` takes an op as the reference does; ``move`` and ``apply_table`` take columns."""
+class Kernel(Indexed):
+    """One state. ``apply`` takes an op as the reference does; ``run`` takes many fixes as columns."""
 
     def __init__(self, lateness: int = 0) -> None:
         super().__init__(lateness)
-        self.clients = Clients(lateness)
-        self.world.clients = self.clients
-        self._clocks, self._last_fix = Times(self.clients, "clock"), Times(self.clients, "last")
-        self.stage = Stage(self.world, self.clients, Names(), Subscriptions(), Publications(), Attributes(), [], {})
         self._lane_of: dict[StatementKey, Lane] = {}
         self._enlisted: dict[StatementKey, Subscribed] = {}
-        self._general: dict[StatementKey, Subscribed] = {}
-        """Subscriptions that no lane takes."""
         self._odd: dict[StatementKey, Published] = {}
         """Publications that no lane takes, so that their pairs are judged by the definition with any subscription."""
-        self._whereabouts = Whereabouts(self.clients)
-        self._circles = Circles(self.clients)
-        """Of the subscriptions that reach so far and no further."""
-        self._far: dict[StatementKey, Subscribed] = {}
-        """Those that may match a publication wherever it is."""
-        self._watching: dict[StatementKey, Subscribed] = {}
-        """Those that an op of any client may turn."""
-        self._involved: Involved = {}
-        self._dues = Dues()
-        self._due: dict[StatementKey, set[Key]] = {}
-        """While a timer fires: the pairs that it is about."""
         self._had_odd = False
         self._nearest = NearestLane(self.stage, self._odd, lambda: self._latest)
-        self.lanes: tuple[Lane, ...] = (
-            ZoneLane(self.stage), SpotLane(self.stage), PairLane(self.stage), self._nearest,
-        )  # fmt: skip
-        self._published_by: dict[str, dict[StatementKey, Published]] = {}
-        self._subscribed_by: dict[str, dict[StatementKey, Subscribed]] = {}
-        self._ending: tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]] = ({}, {})
-        self._tracking: set[tuple[str, str, str]] = set()
-        self._all_seeing = 0
-        self._step_watching = 0
+        self._zones = ZoneLane(self.stage)
+        self.lanes: tuple[Lane, ...] = (self._zones, SpotLane(self.stage), PairLane(self.stage), self._nearest)
         self._touched: Touched | None = None
         self._scope: dict[StatementKey, dict[Key, Candidate]] = {}
         """While an op other than a move is applied: the pairs in lanes that it may turn."""
@@ -119,7 +86,7 @@ class Kernel(Reference):
             self._enter_publication(key)
         self._had_odd = bool(self._odd)
         for s in subscribed:
-            self.subscriptions[_key(s)] = s
+            self.subscriptions[key_of(s)] = s
             self._enter_subscription(s)
         self._drop_scope()
         for s in self.subscriptions.values():
@@ -230,18 +197,7 @@ class Kernel(Reference):
         }
         of = Touched(publisher=client, publication=publication, relation=publication)
         in_lanes = [s for s, pair in self._matching(of) if pair.key[:2] == (publication, client)]
-        return stored | {_key(s): Binding.ACTIVE for s in in_lanes}
-
-    def _bound(self, client: str, publication: str) -> Iterator[tuple[Subscribed, Key, Pair]]:
-        for name, key in sorted(self._involved.get(client, ())):
-            if key[:2] == (publication, client):
-                s = self.subscriptions[name]
-                yield s, key, s.pairs[key]
-        asked = Touched(publisher=client, publication=publication, relation=publication)
-        matching = {(_key(s), pair.key): s for lane in self.lanes for s, pair in lane.matching(asked)}
-        for (_, key), s in matching.items():
-            if key[:2] == (publication, client):
-                yield s, key, self._written_out(s, key)
+        return stored | {key_of(s): Binding.ACTIVE for s in in_lanes}
 
     # ---- other ops: the pairs in lanes that they touch ---------------------------------------------
 
@@ -268,7 +224,7 @@ class Kernel(Reference):
         if self._touched is None:
             return
         for s, candidate in self._matching(self._touched):
-            self._scope.setdefault(_key(s), {})[candidate.key] = candidate
+            self._scope.setdefault(key_of(s), {})[candidate.key] = candidate
             s.pairs[candidate.key] = self._written_out(s, candidate.key)
         self._write_out_unchosen(self._nearest.passed_over(self._touched))
 
@@ -322,7 +278,7 @@ class Kernel(Reference):
                 return Touched(subscriptions=((client, id_),))
             case ops.SetClient(client=client) | ops.Forget(client=client):
                 first_apart = not self._some_apart and isinstance(op, ops.SetClient) and _may_set_apart(op)
-                related = [_key(s) for s in self._watching_relations()] if first_apart else []
+                related = [key_of(s) for s in self._watching_relations()] if first_apart else []
                 return Touched(publisher=client, subscriptions=(*self._subscribed_by.get(client, ()), *related))
         return None
 
@@ -331,142 +287,39 @@ class Kernel(Reference):
     def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
         if self._touched is not None:
             for s, candidate in (*self._matching(self._touched), *self._nearest.members(list(self._scope))):
-                self._scope.setdefault(_key(s), {})[candidate.key] = candidate
+                self._scope.setdefault(key_of(s), {})[candidate.key] = candidate
         return super()._step(change, passing)
 
     def _concerned(self, change: Change) -> list[Subscribed]:
-        names: Iterable[StatementKey]
-        if self._due and not self._tracking:
-            names = self._due
-        elif change.client is None or self._all_seeing or self._tracking:
-            names = self.subscriptions if self._odd else self._general
-        else:
-            names = self._concerned_by(change.client)
-        return [self.subscriptions[name] for name in {*names, *self._scope} if name in self.subscriptions]
+        concerned = {key_of(s): s for s in super()._concerned(change)}
+        for key in self._scope:
+            if key in self.subscriptions:
+                concerned[key] = self.subscriptions[key]
+        return list(concerned.values())
+
+    def _all_judged(self) -> Iterable[StatementKey]:
+        return self.subscriptions if self._odd else self._general
 
     def _concerned_by(self, client: str) -> Iterator[StatementKey]:
-        """The subscriptions that an op of one client may turn: its own, and those of whoever may match it."""
-        own = self._subscribed_by.get(client, ())
-        yield from own if self._odd else (name for name in own if name in self._general)
-        yield from self._watching
-        yield from (name for name, _ in self._involved.get(client, ()))
-        published = self._published_by.get(client, ())
-        if published:
-            yield from self._far
-        if any(key in self._odd for key in published):
-            yield from self._lane_of
-        for key in published:
-            at = self._whereabouts.point(key)
-            yield from self._general if at is None else self._circles.around(*at)
-
-    # ---- timers ------------------------------------------------------------------------------------
-
-    def _settle(
-        self,
-        s: Subscribed,
-        candidate: Candidate,
-        verdict: Verdict,
-        chosen: bool,
-        change: Change,
-        passing: str | None = None,
-    ) -> Iterator[Notification]:
-        yield from super()._settle(s, candidate, verdict, chosen, change, passing)
-        pair = s.pairs.get(candidate.key)
-        if pair is not None and pair.due is not None:
-            self.note_due(s, candidate.key, pair.due)
-
-    def note_due(self, s: Subscribed, key: Key, due: int) -> None:
-        """Note when a pair may turn by itself, for every clock that can bring it about."""
-        involved = [client for client in (s.owner, key[1], key[3]) if client]
-        anyone = [None] if self._sees_all(s, key) else []
-        self._dues.push(due, _key(s), key, [*involved, *anyone])
-
-    def _advance(self, client: str | None, now: int) -> Iterator[Notification]:
-        yield from super()._advance(client, now)
-        self._due = {}
-
-    def _next_due(self, client: str | None, now: int) -> int | None:
-        heaps = (EVERYONE,) if client is None else (client, None)
-        dues = [due for heap in heaps if (due := self._first_due(heap, now)) is not None]
-        past = [due for due in self._past.dues(client) if due <= now]
-        first = min((*dues, *past), default=None)
-        self._due = {}
-        for heap in heaps if first is not None else ():
-            while self._first_due(heap, now) == first:
-                _, name, key = self._dues.drop(heap)
-                self._due.setdefault(name, set()).add(key)
-        return first
-
-    def _first_due(self, heap: str | None, now: int) -> int | None:
-        """The earliest time in a heap at which a pair may still turn."""
-        while (entry := self._dues.first(heap)) is not None and entry[0] <= now:
-            due, name, key = entry
-            s = self.subscriptions.get(name)
-            pair = s.pairs.get(key) if s else None
-            if s and pair and pair.due == due and (heap is not None or self._sees_all(s, key)):
-                return due
-            self._dues.drop(heap)
-        return None
-
-    def _stored(self, s: Subscribed, client: str | None) -> list[Key]:
-        stored = super()._stored(s, client)
-        return [key for key in stored if key in self._due.get(_key(s), ())] if self._only_due(s) else stored
-
-    def _only_due(self, s: Subscribed) -> bool:
-        """Whether, while a timer fires, only the pairs that it is about need to be looked at."""
-        return bool(self._due) and not self._tracking and not s.chooses and not self._all_seeing
-
-    def _candidates(self, s: Subscribed, client: str | None) -> Iterable[Candidate]:
-        if self._only_due(s):
-            due = self._due.get(_key(s), set())
-            return [candidate for candidate in self._possible(s, client) if candidate.key in due]
-        return self._possible(s, client)
+        yield from super()._concerned_by(client)
+        if self._odd:
+            yield from self._subscribed_by.get(client, ())
+            if any(key in self._odd for key in self._published_by.get(client, ())):
+                yield from self._lane_of
 
     def _possible(self, s: Subscribed, client: str | None) -> Iterator[Candidate]:
-        if _key(s) in self._lane_of:
+        in_lane = key_of(s) in self._lane_of
+        if in_lane:
             yield from self._in_scope(s, client)
-        source = s.subscription.source
-        if isinstance(source, FromSpaces):
-            for owner, id_ in self._published_for(s, client):
-                if owner != s.owner:
-                    yield from self._spanned(s, (id_, owner, "", ""))
-        elif _key(s) not in self._lane_of:
-            yield from (
-                self._from_layer(s)
-                if isinstance(source, FromLayer) and client is None
-                else (self.judge.candidates(s, client))
-            )
+        if not in_lane or isinstance(s.subscription.source, FromSpaces):
+            yield from super()._possible(s, client)
 
-    def _published_for(self, s: Subscribed, client: str | None) -> Iterable[StatementKey]:
-        """The publications that the definition judges for a subscription; of those too far away, only stored pairs."""
-        published = self._odd if _key(s) in self._lane_of else self.world.publications
-        of = None if client is None else [key for key in self._published_by.get(client, ()) if key in published]
-        reach = self._reach(s)
-        if of == [] or reach is None:
-            return list(published) if of is None else of
-        stored = {(key[1], key[0]) for key in s.pairs if client in (None, key[1])}
-        return [key for key in {*self._whereabouts.within(s.owner, reach, of), *stored} if key in published]
-
-    def _reach(self, s: Subscribed) -> float | None:
-        """How far from the subscriber's fix anything can be that it matches and that has no state yet."""
-        subscription, filter_ = s.subscription, s.subscription.filter
-        if subscription.life != c.ALWAYS or self._is_located(s.owner, subscription.regions):
-            return None
-        for part in filter_.items if isinstance(filter_, c.And) else (filter_,):
-            match part:
-                case c.Within(left=left, distance=reach, right=right) if {left, right} == {HERE, THERE}:
-                    if not isinstance(reach, c.Ref):
-                        return max(reach, 0.0)
-        return None
-
-    def _is_located(self, client: str, regions: Iterable[Region]) -> bool:
-        """Whether something of a client's is not where its fix says: a region of its own, or what it says of itself."""
-        said = region(None, self.clients.attributes.get(self.clients.row(client)))
-        return any(r.geometry or r.place for r in (*regions, said))
+    def _judged_for(self, s: Subscribed) -> Mapping[StatementKey, Published]:
+        return self._odd if key_of(s) in self._lane_of else self.world.publications
 
     def _in_scope(self, s: Subscribed, client: str | None) -> Iterator[Candidate]:
         """The pairs in a lane that the op may turn, as far as both sides still exist."""
-        known = self._scope.get(_key(s), {})
+        known = self._scope.get(key_of(s), {})
         stored = {key: Candidate(key) for key in s.pairs if not self._is_odd(key)}
         for key, candidate in {**stored, **known}.items():
             publication, publisher, region, peer = key
@@ -480,149 +333,28 @@ class Kernel(Reference):
             if held is not None or not region:
                 yield Candidate(key, held) if held is not candidate.region else candidate
 
-    def _held(self, s: Subscribed, id_: str) -> LayerRegion | None:
-        """The region of the layer that a subscription watches, as it is now."""
-        table = self._table_of(s)
-        row = table.find(id_) if table else None
-        return table.region(row) if table and row is not None else None
-
-    def _table_of(self, s: Subscribed) -> Regions | None:
-        source, span = s.subscription.source, spanned_layer(s.subscription)
-        name = source.name if isinstance(source, FromLayer) else span.layer if span else ""
-        return self._table(name)
-
-    def _table(self, name: str) -> Regions | None:
-        """The table of a layer, made when it is first asked for."""
-        layer, stage = self.world.layers.get(name), self.stage
-        if layer is None:
-            return None
-        if name not in stage.layers:
-            table = Regions(self.world.ground, self.clients.earth)
-            table.add(layer.regions)
-            stage.layers[name] = len(stage.tables)
-            stage.tables.append(table)
-        return stage.tables[stage.layers[name]]
-
-    def _spanned(self, s: Subscribed, key: Key) -> Iterator[Candidate]:
-        """A publication, or a pair for each region of the layer that is watched: only where it is, if that will do."""
-        span = spanned_layer(s.subscription)
-        if span is None:
-            yield Candidate(key)
-            return
-        table = self._table(span.layer)
-        if table is None:
-            return
-        located = self._is_located(key[1], self.world.publications[key[1], key[0]].publication.regions)
-        rows: Iterable[int]
-        if not located and _only_inside(s, span):
-            stored = {row for k in s.pairs if k[:2] == key[:2] and (row := table.find(k[2])) is not None}
-            rows = stored.union(self._rows_at(table, key[1]))
-        else:
-            rows = table.all_rows()
-        for row in rows:
-            held = table.region(row)
-            yield Candidate((key[0], key[1], held.id, ""), held)
-
-    def _from_layer(self, s: Subscribed) -> Iterator[Candidate]:
-        table = self._table_of(s)
-        if table is None:
-            return
-        source = s.subscription.source
-        assert isinstance(source, FromLayer)
-        located = self._is_located(s.owner, s.subscription.regions)
-        rows: Iterable[int]
-        if not located and _only_inside(s, c.Ref("&", "location"), "#"):
-            stored = {row for k in s.pairs if (row := table.find(k[2])) is not None}
-            rows = stored.union(self._rows_at(table, s.owner))
-        else:
-            rows = table.all_rows()
-        for row in rows:
-            held = table.region(row)
-            yield Candidate((source.name, "", held.id, ""), held)
-
-    def _rows_at(self, table: Regions, client: str) -> list[int]:
-        """The regions that hold a client's position, whatever its height."""
-        row = self.clients.names.find(client)
-        if row < 0 or not self.clients.columns.here[row]:
-            return []
-        here = positions(self.clients, np.array([row]))
-        return [int(found) for found in inside(table, here, any_height=True)[1]]
-
-    def _some_publisher_sees_all(self) -> bool:
-        return self._all_seeing > 0
-
-    def _some_publisher_looks_at_steps(self) -> bool:
-        return self._step_watching > 0
-
-    def _observe(self, passing: str | None) -> None:
-        # What a statement asked for before it was edited is due no more.
-        if self._tracking or any(known.dues for known in self._past.relations.values()):
-            super()._observe(passing)
-
-    def _waiting(self) -> list[str]:
-        return [self.clients.names.text(row) for row in self.clients.held]
-
-    def _mortal(
-        self,
-    ) -> tuple[Iterable[str], Mapping[StatementKey, Published], Mapping[StatementKey, Subscribed]]:
-        leased = [self.clients.names.text(row) for row in self.clients.leases]
-        return leased, *self._ending
-
-    def _owned(self, client: str) -> tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]]:
-        return self._published_by.get(client, {}), self._subscribed_by.get(client, {})
-
-    # ---- keeping the indexes -----------------------------------------------------------------------
+    # ---- what is in lanes --------------------------------------------------------------------------
 
     def _define(self, op: ops.SystemOp) -> str:
         entity = super()._define(op)
-        stage = self.stage
         match op:
-            case ops.DefineSpace():
-                self.clients.earth = self.world.metric is Metric.EARTH
-                self._describe(list(stage.publications.rows))
-            case ops.RemoveSpace():
-                self._describe(list(stage.publications.rows))
-            case ops.DefineLayer(layer=layer, patch=patch, drop=drop) if layer.name in stage.layers:
-                table = stage.tables[stage.layers[layer.name]]
-                if patch:
-                    table.drop({*drop, *(r.id for r in layer.regions)})
-                else:
-                    table.clear()
-                table.add(layer.regions)
-            case ops.RemoveLayer(name=name) if name in stage.layers:
-                stage.tables[stage.layers.pop(name)] = Regions(self.world.ground, self.clients.earth)
+            case ops.DefineSpace() | ops.RemoveSpace():
+                self._describe(list(self.stage.publications.rows))
+            case ops.DefineLayer(layer=layer) if self._zones.watches(layer.name):
+                self._table(layer.name)
             case ops.DefineRelation(relation=RelationDefinition(name=name)) | ops.RemoveRelation(name=name):
                 for s in self._watching_relations(name):
                     self._enlist(s)
-        for lane in self.lanes:
-            if isinstance(lane, ZoneLane):
-                for name in lane.watched:
-                    self._table(name)
         return entity
 
-    def _publish(self, publication: Publication, now: int) -> Change:
-        key = (publication.owner, publication.id)
-        self._forget_publication(key)
-        change = super()._publish(publication, now)
-        self._enter_publication(key)
-        return change
-
     def _enter_publication(self, key: StatementKey) -> None:
-        p = self.world.publications[key]
-        self._published_by.setdefault(key[0], {})[key] = p
-        self._all_seeing += p.sees_all
-        self._step_watching += c.asks_for_steps(p.publication.filter)
-        if p.expires < FOREVER:
-            self._ending[0][key] = p
-        if tracked(p.publication.filter):
-            self._tracking.add(("publication", *key))
+        super()._enter_publication(key)
         self._file(key)
 
     def _file(self, key: StatementKey) -> None:
         """Open a publication to the lanes if they can have it; else it is odd."""
         p, stage = self.world.publications[key], self.stage
         row = self.clients.row(key[0])
-        self._whereabouts.put(key, [*p.publication.regions, region(None, self.clients.attributes.get(row))])
         if self._can_open(p.publication, self.clients.attributes.get(row, {}), row in self.clients.leases):
             stage.publications.open(key, stage.texts.code(key[1]), row, p.publication.content)
             self._describe([key])
@@ -672,8 +404,7 @@ class Kernel(Reference):
         for key in keys:
             s = self._enlisted[key]
             self._dismiss(key)
-            self._general[key] = s
-            self._place(s)
+            super()._enlist(s)
         self._had_odd = True
 
     def _heed_odd(self) -> None:
@@ -696,53 +427,21 @@ class Kernel(Reference):
             attributes = self.clients.attributes.get(self.clients.row(key[0]), {})
             self.stage.attributes.put(self.stage.publications.rows[key], said_by(regions, attributes))
 
-    def _forget_publication(self, key: StatementKey) -> None:
-        old = self.world.publications.get(key)
-        if old is None:
-            return
-        self._all_seeing -= old.sees_all
-        self._step_watching -= c.asks_for_steps(old.publication.filter)
-        self._ending[0].pop(key, None)
-        self._tracking.discard(("publication", *key))
-        self._published_by[key[0]].pop(key, None)
-        self._whereabouts.drop(key)
-
     def _drop_publication(self, key: StatementKey) -> None:
-        self._forget_publication(key)
         super()._drop_publication(key)
         self._make_even(key)
         self._close(key)
 
-    def _subscribe(self, subscription: Subscription, now: int) -> Change:
-        change = super()._subscribe(subscription, now)
-        self._enter_subscription(self.subscriptions[subscription.owner, subscription.id])
-        return change
-
-    def _enter_subscription(self, s: Subscribed) -> None:
-        key, subscription = _key(s), s.subscription
-        self._subscribed_by.setdefault(key[0], {})[key] = s
-        if not isinstance(s.pairs, Pairs):
-            s.pairs = Pairs(key, self._involved, s.pairs)
-        self._ending[1].pop(key, None)
-        if s.expires < FOREVER:
-            self._ending[1][key] = s
-        self._tracking.discard(("subscription", *key))
-        if tracked(subscription.filter, subscription.life, subscription.on):
-            self._tracking.add(("subscription", *key))
-        self._enlist(s)
-
     def _enlist(self, s: Subscribed) -> None:
         """Give a subscription to the lane that takes it, if one does."""
-        key = _key(s)
+        key, stage = key_of(s), self.stage
         self._write_out_unchosen(self._nearest.others([key]))
-        self._dismiss(key)
         apart = self._is_apart(self.clients.row(key[0]))
+        self._dismiss(key)
         lane = None if apart else next((lane for lane in self.lanes if lane.takes(s)), None)
         if lane is None:
-            self._general[key] = s
-            self._place(s)
+            super()._enlist(s)
             return
-        stage = self.stage
         row = stage.subscriptions.enter(key, stage.texts.code(key[1]), self.clients.row(key[0]))
         stage.subscriptions.hears[row] = s.subscription.on is not None
         lane.add(s, row)
@@ -750,34 +449,11 @@ class Kernel(Reference):
         self._table_of(s)
         self._scope.setdefault(key, {})  # what it matched before is judged again, in or out of the lane
 
-    def _place(self, s: Subscribed) -> None:
-        """Note whose ops may turn a subscription that the definition judges."""
-        key, reach = _key(s), self._reach(s)
-        if s.sees_all or isinstance(s.subscription.source, FromRelation):
-            self._watching[key] = s
-        elif isinstance(s.subscription.source, FromSpaces):
-            if reach is None:
-                self._far[key] = s
-            else:
-                self._circles.put(key, reach)
-
     def _dismiss(self, key: StatementKey) -> None:
-        self._general.pop(key, None)
-        self._far.pop(key, None)
-        self._watching.pop(key, None)
-        self._circles.drop(key)
+        super()._dismiss(key)
         lane = self._lane_of.pop(key, None)
         if lane is not None:
             lane.remove(self._enlisted.pop(key), self.stage.subscriptions.leave(key))
-
-    def _drop_subscription(self, owner: str, id_: str) -> None:
-        self._dismiss((owner, id_))
-        if (known := self.subscriptions.get((owner, id_))) is not None:
-            known.pairs.clear()
-        self._ending[1].pop((owner, id_), None)
-        self._tracking.discard(("subscription", owner, id_))
-        self._subscribed_by.get(owner, {}).pop((owner, id_), None)
-        super()._drop_subscription(owner, id_)
 
     def _set_client(self, op: ops.SetClient) -> Iterator[Notification]:
         row = self.clients.row(op.client)
@@ -785,6 +461,7 @@ class Kernel(Reference):
         yield from super()._set_client(replace(op, lateness=None))
         published, subscribed = self._owned(op.client)
         for key in list(published):
+            self._locate(key)
             self._file(key)
         if apart != self._is_apart(row):
             (self.stage.apart.discard if apart else self.stage.apart.add)(row)
@@ -831,25 +508,12 @@ class Kernel(Reference):
 _NO_EVENTS = Events._make(np.zeros(0, np.int8 if name in ("kind", "reason") else np.int64) for name in Events._fields)
 
 
-def _key(s: Subscribed) -> StatementKey:
-    return (s.owner, s.subscription.id)
-
-
 def _least(moment: float) -> int:
     return int(moment) if moment != NEVER else int(np.iinfo(np.int64).min)
 
 
 def _may_set_apart(op: ops.SetClient) -> bool:
     return op.lease is not None or not op.attributes.keys().isdisjoint("xy")
-
-
-def _only_inside(s: Subscribed, target: c.Target, side: c.Side = "&") -> bool:
-    """Whether a pair that is not stored can only come to be where the client is inside the region."""
-    if s.subscription.life != c.ALWAYS or s.chooses:
-        return False
-    filter_ = s.subscription.filter
-    parts = filter_.items if isinstance(filter_, c.And) else (filter_,)
-    return c.Inside(c.Ref(side, "location"), target) in parts
 
 
 def _fits_source(s: Subscribed, key: Key) -> bool:

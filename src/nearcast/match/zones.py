@@ -49,6 +49,9 @@ class ZoneLane:
         self.stage = stage
         self.watched: dict[str, Watched] = {}
 
+    def watches(self, layer: str) -> bool:
+        return layer in self.watched
+
     def takes(self, s: Subscribed) -> bool:
         if not is_plain(s) or s.owner not in self.stage.world.clients:
             return False
