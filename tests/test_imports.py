@@ -15,6 +15,7 @@ ALLOWED = {
     "model": {"errors", "model"},
     "language": {"errors", "model", "language"},
     "match": {"errors", "model", "match"},
+    "feed": {"errors", "model", "language", "match"},
     "snapshot": {"errors", "model", "match"},
     "testing": {"errors", "model", "language", "match", "testing"},
     "bench": {"errors", "model", "language", "match", "bench"},

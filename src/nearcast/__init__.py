@@ -6,6 +6,8 @@ subscriptions and hear something only when the answer changes.
     model/      what is said: spaces, regions, places, statements, ops, notifications
     language/   text ⇄ model
     match/      ops → notifications: the reference is the definition
+    feed        ops as Arrow batches in, notifications out
+    snapshot    the state of a kernel on disk, and back
     testing     strategies that make random statements and logs
     cli         the command ``nearcast``
 

@@ -8,6 +8,7 @@
     │   └── UnknownName       a space, layer, relation, place or zone that nobody defined
     ├── LanguageError         a statement that does not parse; knows its line and column
     ├── OpError               an op that cannot be read or applied; the state is unchanged
+    │   └── RowError          the same, of an op in a batch; knows its row
     └── SnapshotError         a snapshot that is missing, damaged, or of another version
 
     GeometryWarning           a polygon was repaired; the message names it
@@ -27,6 +28,7 @@ __all__ = [
     "ModelError",
     "NearcastError",
     "OpError",
+    "RowError",
     "SnapshotError",
     "UnknownName",
     "suggestion",
@@ -79,6 +81,18 @@ class OpError(NearcastError):
         self.reason = reason
         self.field = field
         super().__init__(f"{field}: {reason}" if field else reason)
+
+
+class RowError(OpError):
+    """An op of a batch that cannot be read or applied.
+
+    ``told`` is what the rows before it told, which have been applied; None if none has.
+    """
+
+    def __init__(self, reason: str, row: int, told: object = None) -> None:
+        self.row = row
+        self.told = told
+        super().__init__(reason, f"row {row}")
 
 
 class SnapshotError(NearcastError):

@@ -32,7 +32,7 @@ from nearcast.model.shape import Point
 from nearcast.model.space import SubjectSpace
 from nearcast.model.statement import Publication, RelationDefinition, Removal, Statement, Subscription
 
-__all__ = ["decode_op", "encode_notification", "encode_op", "read_ops", "statement_to_op"]
+__all__ = ["decode_op", "encode_notification", "encode_op", "json_text", "read_ops", "statement_to_op"]
 
 Time = str | int | float
 T = TypeVar("T")
@@ -378,6 +378,11 @@ def encode_notification(n: Notification) -> bytes:
             "why": _finite(n.why),
         }
     )
+
+
+def json_text(value: Any) -> str:
+    """Evidence or a reading, as in a notification's line."""
+    return _encoder.encode(_finite(value)).decode()
 
 
 def _finite(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from nearcast.match.columns import NO_TIME, Columns
 from nearcast.match.globe import in_space
@@ -182,6 +183,12 @@ class Clients(MutableMapping[str, Client]):
 
     def rows(self, names: list[str]) -> Wholes:
         rows = self.names.codes(names)
+        self._reserve(len(self.names))
+        return rows
+
+    def rows_of(self, names: pa.StringArray) -> Wholes:
+        """The rows of a column of names."""
+        rows = self.names.codes_of(names)
         self._reserve(len(self.names))
         return rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-__all__ = ["CAUSE", "MOVES", "NOTIFICATIONS", "OPS", "STATE", "STATE_VERSION", "TIME"]
+__all__ = ["CAUSE", "MOVES", "NOTIFICATIONS", "OPS", "REFUSED", "STATE", "STATE_VERSION", "TIME"]
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -52,6 +52,9 @@ NOTIFICATIONS = pa.schema(
 )
 """What is told. ``values`` (a reading) and ``why`` (the evidence) are JSON text; null where there is none."""
 
+
+REFUSED = pa.schema([pa.field("row", pa.int64(), nullable=False), pa.field("reason", pa.string(), nullable=False)])
+"""The rows of a batch that were left out, and why."""
 
 # ---- state ---------------------------------------------------------------------------------------------
 
