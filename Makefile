@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test check bench soak clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,6 +13,9 @@ JAVA_HOME_FILE := $(VENV)/java_home
 IS_RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 	if "$$name" -c '$(IS_RECENT)' >/dev/null 2>&1; then echo "$$name"; break; fi; done)
+
+# Minutes of `make soak`.
+SOAK ?= 60
 
 # Two quiets leave only errors: pip's warnings speak of the reader's own pip configuration.
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
@@ -36,6 +39,9 @@ check: setup ## Lint, check the format, the types and the direction of imports
 
 bench: setup ## Measure the language, as JSON
 	$(BIN)/nearcast bench language --json
+
+soak: setup ## Look for disagreements with fresh random tests, for SOAK=60 minutes
+	@$(BIN)/python tools/soak.py $(SOAK)
 
 clean: ## Remove .venv, builds and caches
 	rm -rf $(VENV) build dist src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

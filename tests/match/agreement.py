@@ -19,6 +19,7 @@ from nearcast.language.oplog import encode_notification, encode_op
 from nearcast.match.binding import Binding
 from nearcast.match.kernel import Kernel
 from nearcast.match.reference import Reference
+from nearcast.match.state import restore, snapshot
 from nearcast.match.world import Key
 from nearcast.model import op as ops
 from nearcast.model import schema
@@ -123,14 +124,17 @@ def check_one_by_one(expected: Answers) -> None:
     _check_standing(kernel, expected)
 
 
-def check_in_runs(expected: Answers, sizes: Sequence[int]) -> int:
+def check_in_runs(expected: Answers, sizes: Sequence[int], restart: int = 0) -> int:
     """Moves that come one after another as columns, wherever the kernel takes them so, and all else one by one.
 
-    A run ends after so many moves, by ``sizes`` in turn. Gives how many notifications came out of columns.
+    A run ends after so many moves, by ``sizes`` in turn. With ``restart``, another kernel goes on from the state of the
+    last after every so many runs. Gives how many notifications came out of columns.
     """
     kernel = Kernel(lateness=expected.lateness)
     in_columns = 0
-    for run in _runs(expected.each, sizes):
+    for number, run in enumerate(_runs(expected.each, sizes), 1):
+        if restart and number % restart == 0:
+            kernel = restore(snapshot(kernel))
         answers = [expected.each[at] for at in run]
         if can_run(kernel, answers):
             got, want = columns_of(kernel, answers), arrow_of([n for answer in answers for n in answer.told])

@@ -16,6 +16,8 @@ from tests.seeds import FIRST_SEED
 
 SIZES = st.lists(st.integers(1, 30), min_size=1, max_size=3)
 """How many moves are taken at a time."""
+RESTARTS = st.sampled_from([0, 0, 0, 5, 12])
+"""After how many runs the kernel goes on as another."""
 AT_ONCE = st.just(0)
 WINDOWS = st.sampled_from([1, 1_000_000, 10_000_000])
 
@@ -29,22 +31,22 @@ def check(shard: int, property_: Callable[..., None], *drawn: SearchStrategy[Any
     seed(FIRST_SEED + shard)(shared(given(*drawn)(property_)))()
 
 
-def tells_the_same(log: Log, sizes: list[int], lateness: int) -> None:
+def tells_the_same(log: Log, sizes: list[int], restart: int, lateness: int) -> None:
     expected = answers_of(log, lateness)
     check_one_by_one(expected)
-    check_in_runs(expected, sizes)
+    check_in_runs(expected, sizes, restart)
 
 
 @shards("shard", range(10))
 def test_what_is_common(shard: int) -> None:
-    check(shard, tells_the_same, logs(common=True, max_ops=16), SIZES, AT_ONCE)
+    check(shard, tells_the_same, logs(common=True, max_ops=16), SIZES, RESTARTS, AT_ONCE)
 
 
 @shards("shard", range(5))
 def test_what_is_not(shard: int) -> None:
-    check(shard, tells_the_same, logs(), SIZES, AT_ONCE)
+    check(shard, tells_the_same, logs(), SIZES, RESTARTS, AT_ONCE)
 
 
 @shards("shard", range(5))
 def test_fixes_that_are_held_back(shard: int) -> None:
-    check(shard, tells_the_same, logs(common=True, max_ops=16), SIZES, WINDOWS)
+    check(shard, tells_the_same, logs(common=True, max_ops=16), SIZES, RESTARTS, WINDOWS)
