@@ -177,27 +177,16 @@ class Kernel(Indexed):
 
     # ---- readings --------------------------------------------------------------------------------
 
-    def _emit(self, op: ops.Emit, now: int) -> Iterator[Notification]:
-        """A reading is looked up by its source. Pairs in lanes are written out while it is told."""
-        of = Touched(publisher=op.client, publication=op.publication)
-        found = [(s, candidate.key) for s, candidate in self._matching(of) if s.subscription.on is not None]
-        for s, key in found:
-            s.pairs[key] = self._written_out(s, key)
-        yield from super()._emit(op, now)
-        for s, key in found:
-            del s.pairs[key]
-
-    def bindings(self, client: str, publication: str) -> dict[StatementKey, Binding]:
-        """How a source stands to each subscription. Of subscriptions in lanes, only the active ones are known."""
-        stored = {
-            key: pair.binding
-            for key, s in self.subscriptions.items()
-            for of, pair in s.pairs.items()
-            if of[:2] == (publication, client)
-        }
+    def _bound(self, client: str, publication: str) -> Iterator[tuple[Subscribed, Key, Pair]]:
+        """What a source is bound to. A pair in a lane is bound if it matches; while one looks, it is written out."""
+        yield from super()._bound(client, publication)
         of = Touched(publisher=client, publication=publication, relation=publication)
-        in_lanes = [s for s, pair in self._matching(of) if pair.key[:2] == (publication, client)]
-        return stored | {key_of(s): Binding.ACTIVE for s in in_lanes}
+        matching = {(key_of(s), pair.key): s for s, pair in self._matching(of)}
+        for (_, key), s in matching.items():
+            if key[:2] == (publication, client):
+                s.pairs[key] = self._written_out(s, key)
+                yield s, key, s.pairs[key]
+                del s.pairs[key]
 
     # ---- other ops: the pairs in lanes that they touch ---------------------------------------------
 
