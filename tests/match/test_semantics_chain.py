@@ -280,6 +280,16 @@ def test_decision_24_it_runs_from_the_enter_and_not_from_the_leave(box: System) 
     assert heard(box.move("ann", 50, 50, 61)) == [("enter", "ads/ad")]
 
 
+def test_decision_24_an_edit_that_begins_one_starts_afresh(box: System) -> None:
+    box.subscribe("ann", "s", IN_BOX, 0)
+    box.move("ann", 50, 50, 1)
+    assert box.subscribe("ann", "s", f"{IN_BOX} COOLDOWN 60 s", 2) == []
+    assert heard(box.move("ann", 500, 50, 3)) == [("leave", "ads/ad")]
+    assert heard(box.move("ann", 50, 50, 4)) == [("enter", "ads/ad")]
+    assert heard(box.move("ann", 500, 50, 5)) == [("leave", "ads/ad")]
+    assert box.move("ann", 50, 50, 6) == []
+
+
 def test_decision_24_a_leave_of_a_sent_enter_is_never_withheld(box: System) -> None:
     box.subscribe("ann", "s", f"{IN_BOX} COOLDOWN 60 s", 0)
     box.move("ann", 50, 50, 1)

@@ -236,7 +236,7 @@ class Kernel(Indexed):
     def _written_out(self, s: Subscribed, key: Key) -> Pair:
         now = self.time_of(s, key)
         binding = Binding.ACTIVE
-        return Pair(now, True, now, satisfied=True, binding=binding, content=self._teller.content(key))
+        return Pair(now, told=True, satisfied=True, binding=binding, content=self._teller.content(key))
 
     def _matching(self, touched: Touched) -> Iterator[tuple[Subscribed, Candidate]]:
         for lane in self.lanes:

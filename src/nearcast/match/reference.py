@@ -145,6 +145,9 @@ class Reference:
         if old is not None:
             made.pairs, made.latches = old.pairs, old.latches
             admit.carry_latches(old.subscription, made)
+            if not old.options.cooldown:
+                for pair in made.pairs.values():
+                    pair.entered = NEVER  # a cooldown counts from what was told while it was asked for
         self.subscriptions[key] = made
         return change if old else replace(change, added=key)
 
