@@ -85,7 +85,12 @@ def test_moves_against_discs(earth: bool, seed: int) -> None:
     sites = Sites(ground_of(Metric.EARTH if earth else Metric.PLANAR), earth)
     floors = [Interval(0, 1) if i % 9 == 0 else None for i in range(len(x))]
     discs = list(zip(x.tolist(), y.tolist(), radius.tolist(), strict=True))
-    put(sites, [Disc(*disc) if disc[2] else Point(*disc[:2]) for disc in discs], floors)
+    shapes: list[Shape] = [Disc(*disc) if disc[2] else Point(*disc[:2]) for disc in discs]
+    put(sites, [*shapes, *shapes[::2]], [*floors, *floors[::2]])
+    sites.take_out([*range(len(shapes), len(shapes) + len(shapes[::2])), *range(0, len(shapes), 3)])
+    sites.put(
+        list(range(0, len(shapes), 3)), [Geometry(s, floor=f) for s, f in zip(shapes[::3], floors[::3], strict=True)]
+    )
 
     near = [scatter(dice, 200), on_circles(dice, x, y, radius, earth), (x, y)]
     px, py = (np.repeat(np.concatenate(part), 4) for part in zip(*near, strict=True))

@@ -68,15 +68,11 @@ def inside(regions: Sites, here: Reals, any_height: bool = False) -> tuple[Whole
 def _emitted(regions: Sites, there: Reals, here: Reals, any_height: bool = False) -> Turned:
     """What may have turned."""
     parts: list[Turned] = []
-    order, sorted_there, sorted_here = np.arange(len(here)), there, here
-    if len(regions) > _MANY and len(here) > 1000:
-        order = _by_cell(here)
-        sorted_there, sorted_here = np.take(there, order, axis=0), np.take(here, order, axis=0)
+    order = _by_cell(here) if len(regions) > _MANY and len(here) > 1000 else np.arange(len(here))
     if len(regions.discs):
-        tall = regions.is_tall and not any_height
-        parts += _among_discs(regions, order, sorted_there, sorted_here, tall)
+        parts += _among_discs(regions, order, there, here, regions.is_tall and not any_height)
     if len(regions.areas):
-        parts += _among_areas(regions, order, sorted_there, sorted_here)
+        parts += _among_areas(regions, order, there, here)
     if not parts:
         return _NOTHING
     move, region, was, now = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
@@ -162,10 +158,10 @@ def _area_moves(
     n = 0
     for i in range(start, len(order)):
         m, news, olds = order[i], 0, 0
-        if not np.isnan(here[i, 0]):
-            news = areas_at(areas, here[i, 0], here[i, 1], new_row, new_sure)
-        if not np.isnan(there[i, 0]):
-            olds = areas_at(areas, there[i, 0], there[i, 1], old_row, old_sure)
+        if not np.isnan(here[m, 0]):
+            news = areas_at(areas, here[m, 0], here[m, 1], new_row, new_sure)
+        if not np.isnan(there[m, 0]):
+            olds = areas_at(areas, there[m, 0], there[m, 1], old_row, old_sure)
         if n + news + olds > len(move):
             return i, n
         for k in range(news):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nearcast.match.compiled import inlined, njit
-from nearcast.match.discs import CUBED, DiscArrays, anchor, exact_side, find_cell, slack_of
+from nearcast.match.discs import CUBED, DiscArrays, anchor_of, count_of, exact_side, find_cell, room_of, slot_of
 from nearcast.match.globe import FLAT, IN, LOWEST, OUT, UNSURE, cell_key, cell_of, face_of, face_point
 
 __all__ = ["disc_moves"]
@@ -24,7 +24,9 @@ Flags = npt.NDArray[np.int8]
 Place = tuple[float, float, float]
 
 _AT_ONCE = 64
-"""Discs of a cell that are compared before the next step."""
+"""Moves whose cells are looked for together, and discs of a cell that are compared together."""
+_AS_NEW = -2
+"""In place of an old cell: it is the new one."""
 _SAME, _NEW, _OLD = 0, 1, 2
 """The cell that is looked into: of both ends of a move, or only of where the client is, or was."""
 
@@ -34,80 +36,119 @@ def disc_moves(
     order: Wholes, start: int, there: Reals, here: Reals, discs: DiscArrays, earth: bool, tall: bool, move: Wholes,
     region: Wholes, was: Flags, now: Flags,
 ) -> tuple[int, int]:  # fmt: skip
-    """Look at moves from ``start`` on, until the outputs are full; gives how far it got, and how much it wrote.
+    """Look at moves in an order, from ``start`` on, until there is no room; gives how far it got and how much it wrote.
 
-    The positions are in the order of looking, and ``order`` says which move each is of. Written is what turned, and
-    what may have: the move, the disc, on which side the client was and is. If there are ``tall`` regions, that is
-    also what the client stayed in while its height changed.
+    Written is what turned, and what may have: the move, the disc, on which side the client was and is. If there are
+    ``tall`` regions, that is also what the client stayed in while its height changed.
     """
     # Each array is taken out of the index once, for every taking counts a reference.
-    keys, starts, counts, rooms = discs.key, discs.start, discs.counts, discs.room
-    whole, real = discs.whole, discs.real
+    keys, runs, whole, real = discs.key, discs.run, discs.whole, discs.real
     xs, ys, radii, wide = discs.x, discs.y, discs.radius, discs.wide
     levels, mask, near = _levels_of(discs), np.empty(_AT_ONCE, np.bool_), np.empty(_AT_ONCE, np.int64)
-    n = 0
-    lowest = levels[0] if len(levels) else LOWEST
-    for i in range(start, len(order)):
-        m, before = order[i], n
-        p, q = (here[i, 2], here[i, 3], here[i, 4]), (there[i, 2], there[i, 3], there[i, 4])
-        is_here, was_there = not np.isnan(p[0]), not np.isnan(q[0])
-        face = old_face = FLAT
-        if earth:
-            face, old_face = face_of(*p), face_of(*q)
-        u, v = face_point(face, *p)
-        old_u, old_v = face_point(old_face, *q)
-        rises = tall and (_differ(here[i, 5], there[i, 5]) or _differ(here[i, 6], there[i, 6]))
-        length = math.sqrt(_squared(p, q)) * (1 + 1e-9) if is_here and was_there and not rises else math.inf
-        fine, old_fine = (cell_of(u, lowest), cell_of(v, lowest)), (cell_of(old_u, lowest), cell_of(old_v, lowest))
-        for level in levels:
-            key = old_key = -1
-            if is_here:
-                ix, iy = _cell(u, v, fine, lowest, level, earth)
-                key = cell_key(face, level, ix, iy)
-            if was_there:
-                old_ix, old_iy = _cell(old_u, old_v, old_fine, lowest, level, earth)
-                old_key = cell_key(old_face, level, old_ix, old_iy)
-            at = find_cell(keys, key) if is_here else -1
-            if at >= 0:
-                if n + counts[at] > len(move):
-                    return i, before
-                n = _look(
-                    real, whole, xs, ys, radii, earth, starts[at], counts[at], rooms[at], anchor(face, level, ix, iy),
-                    p, q, length, slack_of(level, face), _SAME if key == old_key else _NEW, rises, mask, near, m, move,
-                    region, was, now, n,
-                )  # fmt: skip
-            at = find_cell(keys, old_key) if was_there and key != old_key else -1
-            if at >= 0:
-                if n + counts[at] > len(move):
-                    return i, before
-                n = _look(
-                    real, whole, xs, ys, radii, earth, starts[at], counts[at], rooms[at],
-                    anchor(old_face, level, old_ix, old_iy), p, q, length, slack_of(level, old_face), _OLD, False,
-                    mask, near, m, move, region, was, now, n,
-                )  # fmt: skip
-        if n + len(wide) > len(move):
-            return i, before
-        for row in wide:
-            old = exact_side(xs[row], ys[row], radii[row], earth, q) if was_there else OUT
-            new = exact_side(xs[row], ys[row], radii[row], earth, p) if is_here else OUT
-            if old != new or new == UNSURE or rises:
-                move[n], region[n], was[n], now[n] = m, row, old, new
-                n += 1
+    cells, ends = np.empty((_AT_ONCE, len(levels), 2), np.int64), np.empty((_AT_ONCE, 2, 3))
+    n, spare = 0, np.zeros(1, np.int64)
+    for first in range(start, len(order), _AT_ONCE):
+        last = min(first + _AT_ONCE, len(order))
+        _gather(order[first:last], there, here, ends)
+        _cell_keys(levels, earth, ends[: last - first], cells)
+        _find_cells(keys, runs, whole, cells[: last - first], spare)
+        for i in range(first, last):
+            m, before, k = order[i], n, i - first
+            p, q = (ends[k, 0, 0], ends[k, 0, 1], ends[k, 0, 2]), (ends[k, 1, 0], ends[k, 1, 1], ends[k, 1, 2])
+            is_here, was_there = not np.isnan(p[0]), not np.isnan(q[0])
+            rises = tall and (_differ(here[m, 5], there[m, 5]) or _differ(here[m, 6], there[m, 6]))
+            length = math.sqrt(_squared(p, q)) * (1 + 1e-9) if is_here and was_there and not rises else math.inf
+            for j in range(len(levels)):
+                at, old_at = cells[k, j, 0], cells[k, j, 1]
+                if at >= 0:
+                    if n + count_of(runs, at) > len(move):
+                        return i, before
+                    n = _look(
+                        keys, runs, real, whole, xs, ys, radii, earth, at, p, q, length,
+                        _SAME if old_at == _AS_NEW else _NEW, rises, mask, near, m, move, region, was, now, n,
+                    )  # fmt: skip
+                if old_at >= 0:
+                    if n + count_of(runs, old_at) > len(move):
+                        return i, before
+                    n = _look(
+                        keys, runs, real, whole, xs, ys, radii, earth, old_at, p, q, length, _OLD, False, mask, near,
+                        m, move, region, was, now, n,
+                    )  # fmt: skip
+            if n + len(wide) > len(move):
+                return i, before
+            for row in wide:
+                old = exact_side(xs[row], ys[row], radii[row], earth, q) if was_there else OUT
+                new = exact_side(xs[row], ys[row], radii[row], earth, p) if is_here else OUT
+                if old != new or new == UNSURE or rises:
+                    move[n], region[n], was[n], now[n] = m, row, old, new
+                    n += 1
     return len(order), n
+
+
+@njit
+def _gather(order: Wholes, there: Reals, here: Reals, ends: Reals) -> None:
+    """Where clients are and were, in the order of looking."""
+    for i in range(len(order)):
+        m = order[i]
+        for axis in range(3):
+            ends[i, 0, axis], ends[i, 1, axis] = here[m, 2 + axis], there[m, 2 + axis]
+
+
+@njit
+def _cell_keys(levels: Wholes, earth: bool, ends: Reals, cells: Wholes) -> None:
+    """The cells of some moves by level: of where the client is, and of where it was if that is another."""
+    lowest = levels[0] if len(levels) else LOWEST
+    for i in range(len(ends)):
+        for end in range(2):
+            x, y, z = ends[i, end, 0], ends[i, end, 1], ends[i, end, 2]
+            is_there = not np.isnan(x)
+            face = face_of(x, y, z) if earth else FLAT
+            u, v = face_point(face, x, y, z)
+            fine_x, fine_y = cell_of(u, lowest), cell_of(v, lowest)
+            for j in range(len(levels)):
+                level, up = levels[j], levels[j] - lowest
+                # On the earth a cell is known from one of a lower level; on a plane that may be clipped.
+                ix, iy = (fine_x >> up, fine_y >> up) if earth else (cell_of(u, level), cell_of(v, level))
+                cells[i, j, end] = cell_key(face, level, ix, iy) if is_there else -1
+        for j in range(len(levels)):
+            if cells[i, j, 0] == cells[i, j, 1]:
+                cells[i, j, 1] = _AS_NEW
+
+
+@njit
+def _find_cells(
+    keys: Wholes, runs: npt.NDArray[np.int32], whole: npt.NDArray[np.int32], cells: Wholes, spare: Wholes
+) -> None:
+    """Where in the index cells are; -1 for those that are not.
+
+    A large index is far from the processor. What will be asked of it is fetched first, without a question, so that the
+    waiting is done for all cells at once. It has to be put somewhere, or else it would not be fetched.
+    """
+    fetched, all_cells = 0, cells.reshape(-1)
+    for i in range(len(all_cells)):
+        fetched ^= keys[slot_of(all_cells[i], len(keys)), 0]
+    for i in range(len(all_cells)):
+        if all_cells[i] != _AS_NEW:
+            all_cells[i] = max(find_cell(keys, all_cells[i]), -1) if all_cells[i] >= 0 else -1
+    for i in range(len(all_cells)):
+        at = max(all_cells[i], 0)
+        start = 5 * runs[at, 2]
+        fetched ^= whole[start] ^ whole[start + (5 << room_of(runs, at)) - 1]
+    spare[0] = fetched
 
 
 @inlined
 def _look(
-    real: npt.NDArray[np.float32], whole: npt.NDArray[np.int32], xs: Reals, ys: Reals, radii: Reals, earth: bool,
-    start: int, count: int, room: int, origin: Place, p: Place, q: Place, length: float, slack: float, cell: int,
-    rises: bool, mask: npt.NDArray[np.bool_], near: Wholes, m: int, move: Wholes, region: Wholes, was: Flags,
-    now: Flags, n: int,
+    keys: Wholes, runs: npt.NDArray[np.int32], real: npt.NDArray[np.float32], whole: npt.NDArray[np.int32], xs: Reals,
+    ys: Reals, radii: Reals, earth: bool, at: int, p: Place, q: Place, length: float, cell: int, rises: bool,
+    mask: npt.NDArray[np.bool_], near: Wholes, m: int, move: Wholes, region: Wholes, was: Flags, now: Flags, n: int,
 ) -> int:  # fmt: skip
     """Add what turned among the discs of a cell. What is in the cells of both ends is found where the client is."""
+    origin, slack = anchor_of(keys[at, 0])
     a, b = (q, p) if cell == _OLD else (p, q)
     a = (a[0] - origin[0], a[1] - origin[1], a[2] - origin[2])
     b = (b[0] - origin[0], b[1] - origin[1], b[2] - origin[2])
-    first, size = np.uint64(5 * start), np.uint64(1 << room)
+    first, count, size = np.uint64(5 * runs[at, 2]), count_of(runs, at), np.uint64(1 << room_of(runs, at))
     for done in range(0, count, _AT_ONCE):
         found = _near(
             real, first + np.uint64(done), size, min(count - done, _AT_ONCE), a, length + 2 * slack, mask, near
@@ -163,14 +204,6 @@ def _near(
         near[found] = i
         found += mask[i]
     return found
-
-
-@njit
-def _cell(u: float, v: float, fine: tuple[int, int], lowest: int, level: int, earth: bool) -> tuple[int, int]:
-    """The cell of a level. On the earth it is known from that of a lower one; on a plane that may be clipped."""
-    if earth:
-        return fine[0] >> (level - lowest), fine[1] >> (level - lowest)
-    return cell_of(u, level), cell_of(v, level)
 
 
 @njit

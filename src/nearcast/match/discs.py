@@ -30,6 +30,7 @@ from nearcast.match.globe import (
     UNSURE,
     A,
     band,
+    cell_from,
     cell_key,
     cell_of,
     face_of,
@@ -37,7 +38,7 @@ from nearcast.match.globe import (
     spread,
 )  # fmt: skip
 
-__all__ = ["CUBED", "DiscArrays", "DiscGrid", "anchor", "exact_side", "find_cell", "slack_of"]
+__all__ = ["CUBED", "DiscArrays", "DiscGrid", "anchor_of", "count_of", "exact_side", "find_cell", "room_of", "slot_of"]
 
 _WIDE = 1e6
 """Metres. Larger discs are few, and are looked at one by one."""
@@ -53,10 +54,10 @@ class DiscArrays(NamedTuple):
     """What compiled loops see of the index."""
 
     key: npt.NDArray[np.int64]
-    """Open-addressed: the cell, or -1."""
-    start: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
-    room: npt.NDArray[np.int8]
+    """Open-addressed rows of two: the cell, or -1, and ..."""
+    run: npt.NDArray[np.int32]
+    """... the same memory in rows of four: the third is where its postings begin, the fourth how many there are and for
+    how many there is room (`count_of`, `room_of`). What is asked of a cell thus comes with one fetch."""
     whole: npt.NDArray[np.int32]
     """Runs of postings: the last column is the row of the disc, those before it are ..."""
     real: npt.NDArray[np.float32]
@@ -80,10 +81,8 @@ class DiscGrid:
         self._wide: list[int] = []
         pool = np.zeros(64 * 5, np.int32)
         self.arrays = DiscArrays(
-            key=np.full(cells, -1, np.int64),
-            start=np.zeros(cells, np.int32),
-            counts=np.zeros(cells, np.int32),
-            room=np.zeros(cells, np.int8),
+            key=(table := _empty_table(cells)),
+            run=table.view(np.int32),
             whole=pool,
             real=pool.view(np.float32),
             free=np.full(_CLASSES, -1, np.int32),
@@ -124,17 +123,15 @@ class DiscGrid:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for name, array in self.arrays._asdict().items() if name != "real")
+        return sum(array.nbytes for name, array in self.arrays._asdict().items() if name not in ("real", "run"))
 
     def _make_room(self) -> None:
         """Double whatever is nearly full."""
         a = self.arrays
-        if a.meta[_CELLS] * 10 >= len(a.key) * 7 - 80:
-            n = 2 * len(a.key)
-            key, room = np.full(n, -1, np.int64), np.zeros(n, np.int8)
-            start, counts = np.zeros(n, np.int32), np.zeros(n, np.int32)
-            _rehash(a, key, start, counts, room)
-            self.arrays = a = a._replace(key=key, start=start, counts=counts, room=room)
+        if a.meta[_CELLS] * 2 >= len(a.key) - 16:
+            table = _empty_table(2 * len(a.key))
+            _rehash(a.key, table)
+            self.arrays = a = a._replace(key=table, run=table.view(np.int32))
         size = len(a.whole) // 5
         pool = np.zeros((size + max(64, size // 2)) * 5, np.int32)
         pool[: len(a.whole)] = a.whole
@@ -144,8 +141,15 @@ class DiscGrid:
 # ---- cells ---------------------------------------------------------------------------------------------
 
 
+def _empty_table(cells: int) -> npt.NDArray[np.int64]:
+    table = np.zeros((cells, 2), np.int64)
+    table[:, 0] = -1
+    return table
+
+
 @njit
-def _slot(key: int, size: int) -> int:
+def slot_of(key: int, size: int) -> int:
+    """Where a cell is first looked for."""
     h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return int(h >> np.uint64(33)) & (size - 1)
@@ -155,9 +159,9 @@ def _slot(key: int, size: int) -> int:
 def find_cell(keys: npt.NDArray[np.int64], key: int) -> int:
     """Where a cell is; if it is not there, the complement of where it would go."""
     size = len(keys)
-    at = _slot(key, size)
+    at = slot_of(key, size)
     while True:
-        found = keys[at]
+        found = keys[at, 0]
         if found == key:
             return at
         if found == -1:
@@ -166,20 +170,33 @@ def find_cell(keys: npt.NDArray[np.int64], key: int) -> int:
 
 
 @njit
-def _rehash(
-    a: DiscArrays, key: npt.NDArray[np.int64], start: npt.NDArray[np.int32], count: npt.NDArray[np.int32],
-    room: npt.NDArray[np.int8],
-) -> None:  # fmt: skip
-    for i in range(len(a.key)):
-        if a.key[i] != -1:
-            at = _slot(a.key[i], len(key))
-            while key[at] != -1:
-                at = (at + 1) & (len(key) - 1)
-            key[at], start[at], count[at], room[at] = a.key[i], a.start[i], a.counts[i], a.room[i]
+def _rehash(old: npt.NDArray[np.int64], new: npt.NDArray[np.int64]) -> None:
+    for i in range(len(old)):
+        if old[i, 0] != -1:
+            at = slot_of(old[i, 0], len(new))
+            while new[at, 0] != -1:
+                at = (at + 1) & (len(new) - 1)
+            new[at, 0], new[at, 1] = old[i, 0], old[i, 1]
 
 
 @njit
-def anchor(face: int, level: int, ix: int, iy: int) -> tuple[float, float, float]:
+def count_of(run: npt.NDArray[np.int32], at: int) -> int:
+    return int(run[at, 3] >> 5)
+
+
+@njit
+def room_of(run: npt.NDArray[np.int32], at: int) -> int:
+    """There is room for 2 to the power of this."""
+    return int(run[at, 3] & 31)
+
+
+@njit
+def _set_run(run: npt.NDArray[np.int32], at: int, start: int, count: int, room: int) -> None:
+    run[at, 2], run[at, 3] = start, count << 5 | room
+
+
+@njit
+def _anchor(face: int, level: int, ix: int, iy: int) -> tuple[float, float, float]:
     """A point of space near a cell. Postings give their place relative to it."""
     side = 1.0 / PER_METRE[level - LOWEST]
     u, v = (ix + 0.5) * side, (iy + 0.5) * side
@@ -201,13 +218,20 @@ def anchor(face: int, level: int, ix: int, iy: int) -> tuple[float, float, float
 
 
 @njit
-def slack_of(level: int, face: int) -> float:
+def _slack_of(level: int, face: int) -> float:
     """How far a distance from 32-bit offsets may be off: they have 24 bits, and reach from the anchor to the cell.
 
     The anchor is on a sphere of the equator's radius, which the poles are 21 km inside of.
     """
     reach = 4.0 / PER_METRE[level - LOWEST]
     return 2e-7 * float(reach if face == FLAT else reach + 25000.0)
+
+
+@njit
+def anchor_of(key: int) -> tuple[tuple[float, float, float], float]:
+    """The anchor of a cell that is known by its key, and the slack of its postings."""
+    face, level, ix, iy = cell_from(key)
+    return _anchor(face, level, ix, iy), _slack_of(level, face)
 
 
 # ---- postings ------------------------------------------------------------------------------------------
@@ -245,7 +269,7 @@ def _home(a: DiscArrays, row: int) -> tuple[float, float, float, float, int]:
 def _insert(a: DiscArrays, rows: npt.NDArray[np.int64], done: int) -> tuple[int, int]:
     """Insert from ``done`` on. Gives how far it got, and the row of a wide disc that it leaves to the caller."""
     for i in range(done, len(rows)):
-        if a.meta[_CELLS] * 10 >= len(a.key) * 7 - 80:
+        if a.meta[_CELLS] * 2 >= len(a.key) - 16:
             return i, -1
         row = rows[i]
         px, py, pz, reach, level = _home(a, row)
@@ -275,7 +299,7 @@ def _room_for(a: DiscArrays, px: float, py: float, pz: float, reach: float, leve
         for ix in range(cell_of(west, level), cell_of(east, level) + 1):
             for iy in range(cell_of(south, level), cell_of(north, level) + 1):
                 at = find_cell(a.key, cell_key(face, level, ix, iy))
-                needed += 1 if at < 0 else 2 << a.room[at]
+                needed += 1 if at < 0 else 2 << room_of(a.run, at)
     return (int(a.meta[_USED]) + needed) * 5 <= len(a.whole)
 
 
@@ -297,22 +321,23 @@ def _post(a: DiscArrays, row: int, px: float, py: float, pz: float, face: int, l
     at = find_cell(a.key, key)
     if at < 0:
         at = ~at
-        a.key[at], a.room[at], a.counts[at], a.start[at] = key, 0, 0, _take_run(a, 0)
+        a.key[at, 0] = key
+        _set_run(a.run, at, _take_run(a, 0), 0, 0)
         a.meta[_CELLS] += 1
-    elif a.counts[at] == 1 << a.room[at]:
-        old, size, n = a.start[at], a.room[at], a.counts[at]
-        new = _take_run(a, size + 1)
+    start, n, size = int(a.run[at, 2]), count_of(a.run, at), room_of(a.run, at)
+    if n == 1 << size:
+        old, start = start, _take_run(a, size + 1)
         for column in range(5):
-            there, here = 5 * new + (column << (size + 1)), 5 * old + (column << size)
+            there, here = 5 * start + (column << (size + 1)), 5 * old + (column << size)
             a.whole[there : there + n] = a.whole[here : here + n]
         a.whole[5 * old] = a.free[size]
         a.free[size] = old
-        a.start[at], a.room[at] = new, size + 1
-    ax, ay, az = anchor(face, level, ix, iy)
-    slot, room = 5 * a.start[at] + a.counts[at], 1 << a.room[at]
+        size += 1
+    ax, ay, az = _anchor(face, level, ix, iy)
+    slot, room = 5 * start + n, 1 << size
     a.real[slot], a.real[slot + room], a.real[slot + 2 * room] = px - ax, py - ay, pz - az
     a.real[slot + 3 * room], a.whole[slot + 4 * room] = a.radius[row], row
-    a.counts[at] += 1
+    _set_run(a.run, at, start, n + 1, size)
 
 
 @njit
@@ -337,12 +362,13 @@ def _unpost(a: DiscArrays, row: int, key: int) -> None:
     at = find_cell(a.key, key)
     if at < 0:
         return
-    first, room = 5 * a.start[at], 1 << a.room[at]
-    for i in range(a.counts[at]):
+    start, last, size = int(a.run[at, 2]), count_of(a.run, at) - 1, room_of(a.run, at)
+    first, room = 5 * start, 1 << size
+    for i in range(last + 1):
         if a.whole[first + 4 * room + i] == row:
-            a.counts[at] -= 1
             for column in range(first, first + 5 * room, room):
-                a.whole[column + i] = a.whole[column + a.counts[at]]
+                a.whole[column + i] = a.whole[column + last]
+            _set_run(a.run, at, start, last, size)
             return
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "UNSURE",
     "A",
     "band",
+    "cell_from",
     "cell_key",
     "cell_of",
     "face_of",
@@ -162,3 +163,10 @@ def cell_of(coordinate: float, level: int) -> int:
 def cell_key(face: int, level: int, ix: int, iy: int) -> int:
     """A cell of the grid, in 63 bits."""
     return (level - LOWEST) << 57 | face << 54 | (ix + (1 << 26)) << 27 | (iy + (1 << 26))
+
+
+@njit
+def cell_from(key: int) -> tuple[int, int, int, int]:
+    """The face, the level and the two numbers of a cell."""
+    last = (1 << 27) - 1
+    return key >> 54 & 7, (key >> 57) + LOWEST, (key >> 27 & last) - (1 << 26), (key & last) - (1 << 26)
