@@ -128,16 +128,16 @@ class Told:
         )
 
     def _region_ids(self) -> pa.Array:
-        e, n = self.events, len(self)
+        e = self.events
         used = _distinct(e.layer)
-        if len(used) == 1:
-            return self.tables[used[0]].ids.array.take(pa.array(e.region)) if used[0] >= 0 else pa.nulls(n, pa.string())
-        found = np.full(n, None, object)
-        for table in used:
-            if table >= 0:
-                at = np.flatnonzero(e.layer == table)
-                found[at] = self.tables[table].ids.array.take(pa.array(e.region[at])).to_pylist()
-        return pa.array(found, pa.string())
+        if len(used) < 2:
+            return self._ids_in(used[0] if used else -1, e.region)
+        at = [np.flatnonzero(e.layer == number) for number in used]
+        parts = [self._ids_in(number, e.region[some]) for number, some in zip(used, at, strict=True)]
+        return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(at))))
+
+    def _ids_in(self, table: int, rows: Wholes) -> pa.Array:
+        return self.tables[table].ids.array.take(pa.array(rows)) if table >= 0 else pa.nulls(len(rows), pa.string())
 
 
 def joined(
