@@ -47,6 +47,8 @@ class Flavour:
     forms: tuple[str, ...]
     detailed: bool = False
     """Some filter attributes, select from a space, hear readings, or have an option."""
+    hears: bool = False
+    """Most hear readings, which come between the moves, and the others hear updates."""
     odd: bool = False
     """Some clients have leases and lateness windows, and some statements are of any form at all."""
 
@@ -57,6 +59,7 @@ FLAVOURS = (
     Flavour(("pairs", "within")),
     Flavour(("nearest",)),
     Flavour(_ALL),
+    Flavour(("zones", "spots", "reach", "within", "nearest"), hears=True),
     Flavour(_ALL, detailed=True),
     Flavour(_ALL, detailed=True, odd=True),
     Flavour(_ALL, odd=True),
@@ -79,7 +82,7 @@ def subscribe(cast: Cast, flavour: Flavour) -> SearchStrategy[ops.Op]:
     """Subscriptions of the flavour's forms. The two sides of a distance come in either order, as no parser has them."""
     forms = _forms(cast)
     wanted = st.sampled_from(flavour.forms).flatmap(lambda name: forms[name])
-    details = _details(cast) if flavour.detailed else st.just({})
+    details = _heard(cast) if flavour.hears else _details(cast) if flavour.detailed else st.just({})
 
     def made(id_: str, owner: str, wanted: dict[str, Any], details: dict[str, Any]) -> ops.Op:
         return ops.Subscribe(0, Subscription(id_, owner, **_detailed(wanted, details)))
@@ -118,16 +121,22 @@ def _details(cast: Cast) -> Strategy:
     )
     sides = st.sampled_from([c.Ref("&", "kind"), c.Ref("#", "kind")])
     kinds: Strategy = sides.map(lambda kind: c.Compare(kind, "=", c.Constant("x")))
-    above: Strategy = cast.numbers.map(lambda least: c.Compare(c.Ref("@", "value"), ">=", c.Constant(least)))
-    one = st.one_of(
-        st.one_of(priced, kinds).map(lambda and_: {"and": and_}),
-        cast.spaces.map(lambda name: {"source": FromSpaces((name,))}),
-        st.one_of(st.just(c.ALWAYS), above).map(lambda on: {"on": on}),
-        st.just({"where": c.Compare(c.Ref("", "kind"), "=", c.Constant("x"))}),
-        options(cast).map(lambda told: {"options": told}),
-        st.just({"options": Options(bandwidth=1000.0)}),
+    one = weighted(
+        (3, st.one_of(priced, kinds).map(lambda and_: {"and": and_})),
+        (1, cast.spaces.map(lambda name: {"source": FromSpaces((name,))})),
+        (2, _heard(cast)),
+        (1, st.just({"where": c.Compare(c.Ref("", "kind"), "=", c.Constant("x"))})),
+        (3, options(cast).map(lambda told: {"options": told})),
+        (1, st.just({"options": Options(bandwidth=1000.0)})),
     )
     return maybe(one, 2, {})
+
+
+def _heard(cast: Cast) -> Strategy:
+    """What is told besides enters and leaves."""
+    above: Strategy = cast.numbers.map(lambda least: c.Compare(c.Ref("@", "value"), ">=", c.Constant(least)))
+    readings = st.one_of(st.just(c.ALWAYS), above).map(lambda on: {"on": on})
+    return weighted((2, readings), (1, st.just({"options": Options(updates=True)})))
 
 
 def _detailed(wanted: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
@@ -158,10 +167,14 @@ def fixes(cast: Cast) -> SearchStrategy[Position]:
     return weighted((8, st.builds(Position, cast.points)), (5, high), (1, placed))
 
 
-def bursts(cast: Cast, steps: SearchStrategy[int]) -> SearchStrategy[Burst]:
+def bursts(cast: Cast, flavour: Flavour, steps: SearchStrategy[int]) -> SearchStrategy[Burst]:
     """Many moves in a row, of clients that all publish and subscribe; some are stale, some change nothing."""
     moves = st.builds(ops.Move, st.just(0), cast.clients, fixes(cast))
-    return st.lists(st.tuples(steps, moves), min_size=5, max_size=20)
+    measured = cast.numbers.map(lambda value: {"value": value})
+    emits = st.builds(ops.Emit, st.just(0), cast.clients, cast.publications, measured)
+    return st.lists(
+        st.tuples(steps, weighted((2, moves), (1, emits)) if flavour.hears else moves), min_size=5, max_size=20
+    )
 
 
 def definitions(cast: Cast) -> SearchStrategy[ops.Op]:

@@ -103,8 +103,8 @@ def logs(
 
     With ``common``, nearly all publications are open and carried by their client, nearly all subscriptions ask for
     zones, own zones, spots, pairs, others within a distance or the nearest, and moves come in bursts: what an engine
-    may answer in bulk. In two logs of seven, statements of any form are among them; in four, there are none, and no
-    leases, windows or options either. A burst counts as one of ``max_ops``.
+    may answer in bulk. In two logs of eight, statements of any form are among them; in four, there are none, and no
+    leases, windows, readings or options either. A burst counts as one of ``max_ops``.
     """
     stages = [
         _Stage(scene, start, small_cast(scene, start, memory=memory, any=any))
@@ -126,7 +126,7 @@ def _log(stage: _Stage, disorder: bool, max_ops: int) -> SearchStrategy[Log]:
     steps = weighted(*((weight, st.just(step)) for weight, step in forward + backward))
     event: Strategy = st.tuples(steps, _events(stage, disorder)).map(lambda event: [event])
     if stage.flavour:
-        event = weighted((5, event), (1, usual.bursts(stage.cast, steps)))
+        event = weighted((5, event), (1, usual.bursts(stage.cast, stage.flavour, steps)))
 
     def timed(prologue: Sequence[ops.Op], events: list[list[tuple[int, ops.Op]]]) -> Log:
         now, log = stage.start, [replace(op, time=stage.start) for op in prologue]
@@ -206,7 +206,7 @@ def _events(stage: _Stage, disorder: bool) -> SearchStrategy[ops.Op]:
         (24, moves),
         *said,
         (4, st.just(ops.Tick(0))),
-        (1 if flavour else 4, _emits(cast)),
+        (4, _emits(cast)),
         (2, _clients(cast, disorder) if not flavour or flavour.odd else _attributes(cast)),
         *([(3, usual.definitions(cast))] if flavour else []),
         (1 if flavour else 3, _definitions(stage)),
