@@ -25,6 +25,8 @@ Place = tuple[float, float, float]
 
 _AT_ONCE = 64
 """Moves whose cells are looked for together, and discs of a cell that are compared together."""
+_LARGE = 1 << 15
+"""Cells; with fewer, all of the index is near the processor anyway."""
 _AS_NEW = -2
 """In place of an old cell: it is the new one."""
 _SAME, _NEW, _OLD = 0, 1, 2
@@ -124,13 +126,13 @@ def _find_cells(
     A large index is far from the processor. What will be asked of it is fetched first, without a question, so that the
     waiting is done for all cells at once. It has to be put somewhere, or else it would not be fetched.
     """
-    fetched, all_cells = 0, cells.reshape(-1)
-    for i in range(len(all_cells)):
+    fetched, all_cells, is_far = 0, cells.reshape(-1), len(keys) > _LARGE
+    for i in range(len(all_cells) if is_far else 0):
         fetched ^= keys[slot_of(all_cells[i], len(keys)), 0]
     for i in range(len(all_cells)):
         if all_cells[i] != _AS_NEW:
             all_cells[i] = max(find_cell(keys, all_cells[i]), -1) if all_cells[i] >= 0 else -1
-    for i in range(len(all_cells)):
+    for i in range(len(all_cells) if is_far else 0):
         at = max(all_cells[i], 0)
         start = 5 * runs[at, 2]
         fetched ^= whole[start] ^ whole[start + (5 << room_of(runs, at)) - 1]
