@@ -1,4 +1,4 @@
-"""Columns that grow: plain NumPy arrays, doubled when they are full."""
+"""Columns that grow: plain NumPy arrays, half as long again when they are full."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NO_TIME = np.iinfo(np.int64).min
 
 
 def grown(array: npt.NDArray[A], size: int, fill: Any = 0) -> npt.NDArray[A]:
-    """The array itself if it has room for so many rows, else a copy of at least twice its length."""
+    """The array itself if it has room for so many rows, else a copy of at least half its length more."""
     if size <= len(array):
         return array
-    larger = np.full((max(size, 2 * len(array)), *array.shape[1:]), fill, array.dtype)
+    larger = np.full((max(size, len(array) * 3 // 2), *array.shape[1:]), fill, array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -38,7 +38,7 @@ class Columns:
         """Make room for so many rows."""
         if size <= self.capacity:
             return
-        self.capacity = max(size, 2 * self.capacity)
+        self.capacity = max(size, self.capacity * 3 // 2)
         for name, (_, fill) in self.FIELDS.items():
             setattr(self, name, grown(getattr(self, name), self.capacity, fill))
 

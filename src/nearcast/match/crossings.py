@@ -29,11 +29,9 @@ Turned = tuple[Wholes, Wholes, Flags, Flags]
 """The move, the region, and on which side the client was and is."""
 
 _MANY = 20_000
-"""From so many regions on, a batch is visited in the order of cells: they no longer fit into the processor's cache."""
-
-
+"""Regions that no longer fit into the processor's cache."""
 _COARSE = 11
-"""The level of the cells of that order: about 2 km."""
+"""The level of the cells in whose order such regions are visited: about 2 km."""
 
 
 class Crossings(NamedTuple):
@@ -68,7 +66,7 @@ def inside(regions: Sites, here: Reals, any_height: bool = False) -> tuple[Whole
 def _emitted(regions: Sites, there: Reals, here: Reals, any_height: bool = False) -> Turned:
     """What may have turned."""
     parts: list[Turned] = []
-    order = _by_cell(here) if len(regions) > _MANY and len(here) > 1000 else np.arange(len(here))
+    order = _by_cell(here) if len(here) > 1000 and _is_far(regions) else np.arange(len(here))
     if len(regions.discs):
         parts += _among_discs(regions, order, there, here, regions.is_tall and not any_height)
     if len(regions.areas):
@@ -109,6 +107,11 @@ def _empty(room: int) -> Turned:
 def _first(out: Turned, n: int) -> Turned:
     move, region, was, now = out
     return move[:n], region[:n], was[:n], now[:n]
+
+
+def _is_far(regions: Sites) -> bool:
+    """Whether it pays to visit all moves in a cell together, as what is looked at will have to be fetched."""
+    return len(regions.areas) > _MANY or (len(regions.discs) > _MANY and regions.discs.is_crowded)
 
 
 def _by_cell(here: Reals) -> Wholes:

@@ -135,7 +135,8 @@ def _find_cells(
     for i in range(len(all_cells) if is_far else 0):
         at = max(all_cells[i], 0)
         start = 5 * runs[at, 2]
-        fetched ^= whole[start] ^ whole[start + (5 << room_of(runs, at)) - 1]
+        for line in range(start, start + (5 << room_of(runs, at)), 16):
+            fetched ^= whole[line]
     spare[0] = fetched
 
 

@@ -49,7 +49,9 @@ class Indexed(Reference):
         self._clocks, self._last_fix = Times(self.clients, "clock"), Times(self.clients, "last")
         self.stage = Stage(self.world, self.clients, Names(), Subscriptions(), Publications(), Attributes(), [], {})
         self._general: dict[StatementKey, Subscribed] = {}
-        """Subscriptions that the definition judges."""
+        """Subscriptions that the definition judges,"""
+        self._general_of: dict[str, dict[StatementKey, Subscribed]] = {}
+        """and of a client's own those that it judges."""
         self._whereabouts = Whereabouts(self.clients)
         self._circles = Circles(self.clients)
         """Of the subscriptions that reach so far and no further."""
@@ -88,7 +90,7 @@ class Indexed(Reference):
 
     def _concerned_by(self, client: str) -> Iterator[StatementKey]:
         """The subscriptions that an op of one client may turn: its own, and those of whoever may match it."""
-        yield from (name for name in self._subscribed_by.get(client, ()) if name in self._general)
+        yield from self._general_of.get(client, ())
         yield from self._watching
         yield from (name for name, _ in self._involved.get(client, ()))
         published = self._published_by.get(client, ())
@@ -381,7 +383,7 @@ class Indexed(Reference):
     def _enlist(self, s: Subscribed) -> None:
         """Give a subscription its place in the indexes."""
         self._dismiss(key_of(s))
-        self._general[key_of(s)] = s
+        self._general[key_of(s)] = self._general_of.setdefault(s.owner, {})[key_of(s)] = s
         self._place(s)
 
     def _place(self, s: Subscribed) -> None:
@@ -396,7 +398,8 @@ class Indexed(Reference):
                 self._circles.put(key, reach)
 
     def _dismiss(self, key: StatementKey) -> None:
-        self._general.pop(key, None)
+        if self._general.pop(key, None) is not None:
+            del self._general_of[key[0]][key]
         self._far.pop(key, None)
         self._watching.pop(key, None)
         self._circles.drop(key)

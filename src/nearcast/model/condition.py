@@ -277,7 +277,7 @@ def _collect(node: Any, found: list[Any]) -> None:
 @cache
 def _parts(kind: type) -> tuple[str, ...] | None:
     """The fields to look into; none for what is no node at all, such as a number."""
-    if kind in (Geometry, Interval, Values):
+    if kind in (Geometry, Interval, Values, Ref):
         return ()
     return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else None
 
