@@ -18,10 +18,11 @@ ALLOWED = {
     "feed": {"errors", "model", "language", "match"},
     "snapshot": {"errors", "model", "match"},
     "testing": {"errors", "model", "language", "match", "testing"},
-    "bench": {"errors", "model", "language", "match", "bench"},
+    "bench": {"errors", "model", "language", "match", "feed", "stream", "bench"},
+    "stream": {"errors", "model", "language", "match", "feed", "snapshot", "check", "stream"},
     "check": {"errors", "model", "language", "match"},
-    "demo": {"errors", "model", "language", "match", "check"},
-    "cli": {"errors", "model", "language", "match", "bench", "check", "demo"},
+    "demo": {"errors", "model", "language", "match", "stream", "check"},
+    "cli": {"errors", "model", "language", "match", "stream", "bench", "check", "demo"},
 }
 ENGINES = {"pyspark", "nats", "starlette", "fastapi", "uvicorn"}
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -9,7 +9,9 @@
     ├── LanguageError         a statement that does not parse; knows its line and column
     ├── OpError               an op that cannot be read or applied; the state is unchanged
     │   └── RowError          the same, of an op in a batch; knows its row
-    └── SnapshotError         a snapshot that is missing, damaged, or of another version
+    ├── SnapshotError         a snapshot that is missing, damaged, or of another version
+    └── PipelineError         a job on Spark that cannot begin, or cannot go on
+        └── LogError          a log that is not there, was cut, or does not take what is written
 
     GeometryWarning           a polygon was repaired; the message names it
 
@@ -25,9 +27,11 @@ __all__ = [
     "GeometryError",
     "GeometryWarning",
     "LanguageError",
+    "LogError",
     "ModelError",
     "NearcastError",
     "OpError",
+    "PipelineError",
     "RowError",
     "SnapshotError",
     "UnknownName",
@@ -102,6 +106,14 @@ class SnapshotError(NearcastError):
         self.reason = reason
         self.part = part
         super().__init__(f"{part}: {reason}")
+
+
+class PipelineError(NearcastError):
+    """A job on Spark that cannot begin, or cannot go on: a wrong option, a wrong schema, no Spark."""
+
+
+class LogError(PipelineError):
+    """A log that is not there, was cut, or does not take what is written to it."""
 
 
 class GeometryWarning(UserWarning):
