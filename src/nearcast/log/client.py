@@ -1,0 +1,154 @@
+"""The log as a program sees it: append packets of ops, and read them in their order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Self
+
+from nats.aio.client import Client
+from nats.errors import MaxPayloadError
+from nats.js import JetStreamContext, api
+from nats.js import errors as stream_errors
+
+from nearcast.errors import LogError
+from nearcast.log.connection import PATIENCE, connection, explained
+from nearcast.log.packet import Packet
+from nearcast.log.reading import Entry, Extent, check_range, extent_of, fetch
+from nearcast.log.subjects import OPS_STREAM, OPS_SUBJECT, OUT_STREAM, OUT_SUBJECTS
+
+__all__ = ["Log"]
+
+DUPLICATES = 10.0
+"""Seconds for which a server remembers ids. The sink does not count on it, and every id takes memory."""
+
+
+class Log:
+    """The streams of ops and of notifications, on a server that runs: ``async with Log(url) as log``.
+
+    A connection that is lost stays lost, and every call says so: open another log.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._stack = AsyncExitStack()
+        self._client: Client | None = None
+
+    async def __aenter__(self) -> Self:
+        self._client = await self._stack.enter_async_context(connection(self.url))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+        self._client = None
+
+    # ---- streams ---------------------------------------------------------------------------------
+
+    async def create(self, *, ops_bytes: int | None = None, out_bytes: int | None = None, replicas: int = 1) -> None:
+        """Make the streams that are missing, and check those that are there.
+
+        A log of ops that is full refuses what comes, since one that drops its beginning cannot be replayed.
+        Notifications can be told again from the ops, so their stream drops the oldest. Neither is bounded unless told.
+        """
+        common = {"storage": api.StorageType.FILE, "retention": api.RetentionPolicy.LIMITS, "num_replicas": replicas}
+        await self._make(
+            api.StreamConfig(
+                OPS_STREAM,
+                subjects=[OPS_SUBJECT],
+                max_bytes=ops_bytes,
+                discard=api.DiscardPolicy.NEW,
+                deny_delete=True,
+                allow_direct=True,
+            ).evolve(**common)
+        )
+        await self._make(
+            api.StreamConfig(
+                OUT_STREAM,
+                subjects=[OUT_SUBJECTS],
+                max_bytes=out_bytes,
+                discard=api.DiscardPolicy.OLD,
+                allow_direct=True,
+                allow_atomic=True,
+                duplicate_window=DUPLICATES,
+            ).evolve(**common)
+        )
+
+    async def _make(self, wanted: api.StreamConfig) -> None:
+        assert wanted.name is not None
+        with explained(self.url, wanted.name):
+            try:
+                there = (await self._streams().stream_info(wanted.name)).config
+            except stream_errors.NotFoundError:
+                await self._streams().add_stream(wanted)
+                return
+        for name in ("subjects", "storage", "retention", "discard", "allow_atomic"):
+            is_, should = (getattr(config, name) or None for config in (there, wanted))
+            if is_ != should:
+                raise LogError(f"stream {wanted.name!r} has {name} {is_!r} where nearcast needs {should!r}")
+
+    def _streams(self) -> JetStreamContext:
+        return self._connected().jetstream(timeout=PATIENCE)
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            raise LogError("the log is not open; use it as `async with Log(url) as log`")
+        return self._client
+
+    # ---- ops -------------------------------------------------------------------------------------
+
+    async def append(self, packet: Packet) -> int:
+        """Add ops to the log, and give the sequence they got. Then they are as safe as the server keeps them.
+
+        A `LogError` for want of an answer leaves open whether they were added.
+        """
+        with explained(self.url, OPS_STREAM):
+            try:
+                self._check_size(packet)
+                ack = await self._streams().publish(
+                    OPS_SUBJECT, packet.payload, stream=OPS_STREAM, headers=packet.headers
+                )
+            except MaxPayloadError:
+                raise self._too_large(packet) from None
+        return ack.seq
+
+    def _check_size(self, packet: Packet) -> None:
+        """The server counts the headers too, and hangs up on whoever sends more."""
+        headers = sum(len(name) + len(value) + 4 for name, value in packet.headers.items())
+        if len(packet.payload) + headers + _ENVELOPE > self._connected().max_payload:
+            raise MaxPayloadError
+
+    def _too_large(self, packet: Packet) -> LogError:
+        return LogError(
+            f"a packet of {len(packet.payload):,} bytes is too large: the server takes "
+            f"{self._connected().max_payload:,}, headers included; put fewer ops in a packet, "
+            "or raise max_payload at the server"
+        )
+
+    async def read(self, first: int, last: int) -> AsyncIterator[Entry]:
+        """The messages of ops from one sequence to another, both included. What is not there raises `LogError`."""
+        check_range(OPS_STREAM, await self._extent(), first, last)
+        while first <= last:
+            with explained(self.url, OPS_STREAM):
+                entries = await fetch(self._connected(), OPS_STREAM, first, last)
+            for entry in entries:
+                yield entry
+            first += len(entries)
+
+    async def first_sequence(self) -> int:
+        """Where the log begins: 1, unless it was cut."""
+        return (await self._extent()).first
+
+    async def last_sequence(self) -> int:
+        """Where the log ends: 0 if nothing was ever appended."""
+        return (await self._extent()).last
+
+    async def _extent(self) -> Extent:
+        with explained(self.url, OPS_STREAM):
+            return await extent_of(self._connected(), OPS_STREAM)
+
+
+_ENVELOPE = len("NATS/1.0\r\n\r\nNats-Expected-Stream: \r\n") + len(OPS_STREAM)
+"""Bytes of headers that every message has."""

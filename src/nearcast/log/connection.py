@@ -1,0 +1,73 @@
+"""A connection to NATS, and what goes wrong with one, said in words that help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from nats import errors as client_errors
+from nats.aio.client import Client
+from nats.js import errors as stream_errors
+
+from nearcast.errors import LogError
+
+__all__ = ["connection", "explained"]
+
+PATIENCE = 5
+"""Seconds for a server to answer."""
+
+
+@asynccontextmanager
+async def connection(url: str) -> AsyncIterator[Client]:
+    """A connection that fails when it is lost: one that mends itself could write what its caller has given up."""
+    client, faults = Client(), _Faults()
+    try:
+        await client.connect(
+            url.split(","),
+            name="nearcast",
+            allow_reconnect=False,
+            max_reconnect_attempts=1,
+            reconnect_time_wait=1,
+            connect_timeout=PATIENCE,
+            error_cb=faults.note,
+        )
+    except (OSError, ValueError, client_errors.Error) as error:
+        reason = faults.last or error
+        raise LogError(f"no NATS server answers at {_shown(url)} ({_words(reason)}); is it running?") from error
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@contextmanager
+def explained(url: str, stream: str) -> Iterator[None]:
+    """What the client raises inside becomes a `LogError` that names the stream and the server."""
+    where = f"stream {stream!r} at {_shown(url)}"
+    try:
+        yield
+    except (stream_errors.NotFoundError, stream_errors.NoStreamResponseError) as error:
+        raise LogError(f"there is no {where}; create it with Log.create") from error
+    except stream_errors.APIError as error:
+        raise LogError(f"{where}: {error.description or 'the server runs without JetStream'}") from error
+    except (OSError, client_errors.Error) as error:
+        raise LogError(f"{where}: no answer ({_words(error)})") from error
+
+
+class _Faults:
+    """What went wrong, for whoever waits for an answer; the client would only log it."""
+
+    last: Exception | None = None
+
+    async def note(self, fault: Exception) -> None:
+        self.last = fault
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _shown(url: str) -> str:
+    """Without the passwords that may be in it."""
+    return re.sub(r"(?<=//)[^/@,]*@", "", url)

@@ -1,0 +1,143 @@
+"""How ops are written in a message: a packet of many, since a log that is on disk before it answers takes few messages.
+
+A packet is lines of the op log, or an Arrow stream with the columns of `schema.OPS`; a header says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from nearcast.errors import NearcastError, OpError, suggestion
+from nearcast.language.oplog import decode_op
+from nearcast.log.subjects import FORMAT
+from nearcast.model import op as ops
+from nearcast.model import schema
+from nearcast.model.moment import parse_time
+
+__all__ = ["ARROW", "LINES", "Packet", "decode", "encode_batch", "encode_lines", "format_of"]
+
+LINES, ARROW = "lines", "arrow"
+
+
+class Packet(NamedTuple):
+    """Ops on their way into the log."""
+
+    format: str
+    payload: bytes
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the message says about its payload; nothing for lines, which are the rule."""
+        return {} if self.format == LINES else {FORMAT: self.format}
+
+
+class _Head(msgspec.Struct):
+    """As much of a line as its row needs; a statement in it is parsed later, and once."""
+
+    op: str
+    time: str | int | float
+    client: str | None = None
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+def format_of(headers: Mapping[str, str] | None) -> str:
+    """How the payload under these headers is written."""
+    return headers.get(FORMAT, LINES) if headers else LINES
+
+
+def encode_lines(lines: Iterable[str | bytes]) -> Packet:
+    """Lines of the op log, as `encode_op` makes them. They are not read: a bad one is refused when it is applied."""
+    stripped = [(line.encode() if isinstance(line, str) else line).strip() for line in lines]
+    for number, line in enumerate(stripped, 1):
+        if b"\n" in line or b"\r" in line:
+            raise OpError("an op is one line; this one has a line break in it", f"line {number}")
+    return Packet(LINES, b"\n".join(line for line in stripped if line))
+
+
+def encode_batch(batch: pa.RecordBatch) -> Packet:
+    """A batch of `schema.OPS` as an Arrow stream."""
+    _check(batch.schema)
+    buffer = pa.BufferOutputStream()
+    with pa.ipc.new_stream(buffer, schema.OPS) as writer:
+        writer.write_batch(batch)
+    return Packet(ARROW, buffer.getvalue().to_pybytes())
+
+
+def decode(format: str, payload: bytes) -> pa.RecordBatch:  # noqa: A002 (the header's word)
+    """The ops of a packet, in their order, as `schema.OPS`.
+
+    A fix gets its columns however it was written, so that the kernel can apply it in a run. A line that is no op keeps
+    its row, for the kernel to refuse. A payload that is not a packet at all raises `OpError`.
+    """
+    if format == LINES:
+        return _from_lines(payload)
+    if format == ARROW:
+        return _from_arrow(payload)
+    raise OpError(f"unknown format of ops {format!r}; {suggestion(format, (LINES, ARROW))}".rstrip("; "), FORMAT)
+
+
+def _from_lines(payload: bytes) -> pa.RecordBatch:
+    rows = [_row(line) for line in payload.split(b"\n") if line.strip()]
+    columns = [pa.array([row.get(field.name) for row in rows], _stored(field.type)) for field in schema.OPS]
+    return pa.RecordBatch.from_arrays(
+        [
+            column.view(field.type) if field.type == schema.TIME else column
+            for column, field in zip(columns, schema.OPS, strict=True)
+        ],
+        schema=schema.OPS,
+    )
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """Times are whole microseconds here, which need not pass through a calendar that ends in the year 9999."""
+    return pa.int64() if kind == schema.TIME else kind
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    text = line.decode(errors="replace")
+    try:
+        head = _head.decode(line)
+        if head.op != "move":
+            return {"time": parse_time(head.time), "client": head.client, "line": text}
+        move = decode_op(line)
+    except (msgspec.DecodeError, UnicodeError, NearcastError):
+        return {"time": 0, "line": text}
+    assert isinstance(move, ops.Move)
+    at = move.position
+    x, y = (at.point.x, at.point.y) if at.point else (None, None)
+    return {
+        "time": move.time,
+        "x": x,
+        "y": y,
+        "altitude": at.altitude,
+        "floor": at.floor,
+        "accuracy": at.accuracy,
+        "place": at.place,
+        "client": move.client,
+    }
+
+
+def _from_arrow(payload: bytes) -> pa.RecordBatch:
+    try:
+        with pa.ipc.open_stream(payload) as reader:
+            _check(reader.schema)
+            table = reader.read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise OpError(f"not a packet of ops: {error}") from None
+    if table["time"].null_count:
+        raise OpError("is missing in a packet of ops", "time")
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema.OPS)
+
+
+def _check(given: pa.Schema) -> None:
+    if not given.equals(schema.OPS):
+        columns = ", ".join(f"{field.name} {field.type}" for field in given)
+        raise OpError(f"a packet of ops has the columns of schema.OPS, not: {columns}")

