@@ -19,7 +19,7 @@ from nearcast.errors import LogError
 from nearcast.log.connection import PATIENCE
 from nearcast.log.packet import format_of
 
-__all__ = ["Entry", "Extent", "check_range", "extent_of", "fetch", "stamp_of"]
+__all__ = ["Entry", "Extent", "check_end", "check_range", "extent_of", "fetch", "stamp_of"]
 
 MESSAGES = 20_000
 """The most that one request brings."""
@@ -68,6 +68,11 @@ def check_range(stream: str, extent: Extent, first: int, last: int) -> None:
             f"stream {stream!r} was truncated: it begins at {extent.first}, and {first} is wanted; "
             "start from a snapshot that is newer than what was cut"
         )
+    check_end(stream, extent, last)
+
+
+def check_end(stream: str, extent: Extent, last: int) -> None:
+    """Whether what has been there can still be there."""
     if extent.last < last:
         raise LogError(
             f"stream {stream!r} lost its tail: it ends at {extent.last}, and {last} had been there; "
