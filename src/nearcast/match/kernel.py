@@ -23,6 +23,7 @@ from nearcast.match.moves import Moves, take_moves
 from nearcast.match.nearest import NearestLane
 from nearcast.match.pairs import PairLane
 from nearcast.match.reference import Marks
+from nearcast.match.share import Share
 from nearcast.match.spots import SpotLane
 from nearcast.match.tell import Change
 from nearcast.match.told import ENTER, SOURCE, Events, Told, joined
@@ -54,10 +55,18 @@ Wholes = npt.NDArray[np.int64]
 
 
 class Kernel(Indexed):
-    """One state. ``apply`` takes an op as the reference does; ``run`` takes many fixes as columns."""
+    """One state. ``apply`` takes an op as the reference does; ``run`` takes many fixes as columns.
 
-    def __init__(self, lateness: int = 0) -> None:
+    With a share it is one of several, and tells only what is at home with it.
+    """
+
+    def __init__(self, lateness: int = 0, share: Share | None = None) -> None:
         super().__init__(lateness)
+        self.share = share
+        self._elsewhere: set[StatementKey] = set()
+        """Subscriptions that other kernels answer for."""
+        self._offered: dict[StatementKey, Published] = {} if share else self.world.publications
+        """Publications whose pairs are at home here."""
         self._lane_of: dict[StatementKey, Lane] = {}
         self._enlisted: dict[StatementKey, Subscribed] = {}
         self._odd: dict[StatementKey, Published] = {}
@@ -280,7 +289,7 @@ class Kernel(Indexed):
         return super()._step(change, passing)
 
     def _concerned(self, change: Change) -> list[Subscribed]:
-        concerned = {key_of(s): s for s in super()._concerned(change)}
+        concerned = {key: s for s in super()._concerned(change) if (key := key_of(s)) not in self._elsewhere}
         for key in self._scope:
             if key in self.subscriptions:
                 concerned[key] = self.subscriptions[key]
@@ -304,7 +313,7 @@ class Kernel(Indexed):
             yield from super()._possible(s, client)
 
     def _judged_for(self, s: Subscribed) -> Mapping[StatementKey, Published]:
-        return self._odd if key_of(s) in self._lane_of else self.world.publications
+        return self._odd if key_of(s) in self._lane_of else self._offered
 
     def _in_scope(self, s: Subscribed, client: str | None) -> Iterator[Candidate]:
         """The pairs in a lane that the op may turn, as far as both sides still exist."""
@@ -338,7 +347,10 @@ class Kernel(Indexed):
 
     def _enter_publication(self, key: StatementKey) -> None:
         super()._enter_publication(key)
-        self._file(key)
+        if self.share is not None and self.share.offers(key[0]):
+            self._offered[key] = self.world.publications[key]
+        if key in self._offered:
+            self._file(key)
 
     def _file(self, key: StatementKey) -> None:
         """Open a publication to the lanes if they can have it; else it is odd."""
@@ -418,12 +430,27 @@ class Kernel(Indexed):
 
     def _drop_publication(self, key: StatementKey) -> None:
         super()._drop_publication(key)
+        self._offered.pop(key, None)
         self._make_even(key)
         self._close(key)
+
+    def _enter_subscription(self, s: Subscribed) -> None:
+        elsewhere = self.share is not None and not self.share.answers(s.subscription)
+        if elsewhere:
+            self._elsewhere.add(key_of(s))
+        super()._enter_subscription(s)
+        if elsewhere:
+            self._tracking.discard(("subscription", *key_of(s)))
+
+    def _drop_subscription(self, owner: str, id_: str) -> None:
+        super()._drop_subscription(owner, id_)
+        self._elsewhere.discard((owner, id_))
 
     def _enlist(self, s: Subscribed) -> None:
         """Give a subscription to the lane that takes it, if one does."""
         key, stage = key_of(s), self.stage
+        if key in self._elsewhere:
+            return
         self._write_out_unchosen(self._nearest.others([key]))
         apart = self._is_apart(self.clients.row(key[0]))
         self._dismiss(key)
@@ -451,7 +478,8 @@ class Kernel(Indexed):
         published, subscribed = self._owned(op.client)
         for key in list(published):
             self._locate(key)
-            self._file(key)
+            if key in self._offered:
+                self._file(key)
         if apart != self._is_apart(row):
             (self.stage.apart.discard if apart else self.stage.apart.add)(row)
             for s in list(subscribed.values()):
@@ -472,6 +500,8 @@ class Kernel(Indexed):
             lane.forget(row)
 
     def apply(self, op: ops.Op) -> list[Notification]:
+        if self.share is not None:
+            self.share.plan.check(op, self.world, self.subscriptions)
         told = super().apply(op)
         self._heed_odd()
         self._heed_apart()

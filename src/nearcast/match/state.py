@@ -25,6 +25,7 @@ from nearcast.match.kernel import Kernel
 from nearcast.match.names import encoded
 from nearcast.match.question import History
 from nearcast.match.reference import Marks
+from nearcast.match.share import Share
 from nearcast.match.world import Key, Published, Subscribed, World
 from nearcast.model.coding import decode, encode
 from nearcast.model.fix import Fix, Position
@@ -65,18 +66,18 @@ def snapshot(kernel: Kernel) -> dict[str, pa.Table]:
     return {name: _table(name, rows[name]) if name in rows else _client_table(kernel.clients) for name in STATE}
 
 
-def restore(tables: Tables) -> Kernel:
-    """A kernel in the state of a snapshot. Tables that are not one raise `SnapshotError`."""
+def restore(tables: Tables, share: Share | None = None) -> Kernel:
+    """A kernel in the state of a snapshot of one with the same share. What is no snapshot raises `SnapshotError`."""
     for name in STATE:
         _check(name, tables)
     with _uncollected():
-        return _restored(tables)
+        return _restored(tables, share)
 
 
-def _restored(tables: Tables) -> Kernel:
+def _restored(tables: Tables, share: Share | None) -> Kernel:
     with _reading("system"):
         lateness, everyone, latest = next(_rows(tables, "system"))
-    kernel = Kernel(lateness=lateness)
+    kernel = Kernel(lateness, share)
     kernel.counts.update(dict(_rows(tables, "counts")))
     _define(kernel.world, tables)
     _enter_clients(kernel.clients, tables)

@@ -1,0 +1,70 @@
+"""Several kernels that share the work tell what one tells alone, each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nearcast.language.oplog import encode_notification, encode_op
+from nearcast.match.kernel import Kernel
+from nearcast.match.reference import Reference
+from nearcast.match.share import Plan, Share, name_hash, name_hashes, whole_plan
+from nearcast.match.state import restore, snapshot
+from nearcast.model import op as ops
+from nearcast.testing import Log, logs
+from tests.match.agreement import answer_of
+
+NUMBERS = st.sampled_from([1, 2, 7, 16])
+PLANS = st.tuples(NUMBERS, NUMBERS)
+
+
+def client_of(op: ops.Op) -> str | None:
+    return op.client if isinstance(op, ops.ClientOp) else None
+
+
+def told_by(kernels: list[Kernel], op: ops.Op) -> Iterator[tuple[Share, list[bytes] | str]]:
+    """What each kernel that sees an op tells, or why it refuses."""
+    for kernel in kernels:
+        assert kernel.share is not None
+        if kernel.share.sees(client_of(op)):
+            answer = answer_of(kernel, op)
+            yield kernel.share, answer.refused[1] if answer.refused else [encode_notification(n) for n in answer.told]
+
+
+def tells_the_same(log: Log, plan: Plan, restart: int = 0) -> None:
+    reference, kernels = Reference(), [Kernel(share=share) for share in plan.shares]
+    for at, op in enumerate(log, 1):
+        expected = answer_of(reference, op)
+        said = list(told_by(kernels, op))
+        client = client_of(op)
+        at_home = [what for share, what in said if not share.is_shard or client is None or share.has(client)]
+        told = [line for _, what in said if isinstance(what, list) for line in what]
+        lines = "\n".join(encode_op(op).decode() for op in log[:at])
+        if expected.refused:
+            assert all(what == expected.refused[1] for what in at_home), lines
+        assert sorted(told) == sorted(encode_notification(n) for n in expected.told), lines
+        if restart and at % restart == 0:
+            kernels = [restore(snapshot(kernel), kernel.share) for kernel in kernels]
+
+
+@pytest.mark.parametrize("common", [True, False])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_the_shares_of_a_whole_log(common: bool, data: st.DataObject) -> None:
+    log, counts = data.draw(logs(common=common)), data.draw(PLANS)
+    tells_the_same(log, whole_plan(log, *counts), restart=data.draw(st.sampled_from([0, 0, 7])))
+
+
+@settings(max_examples=60)
+@given(logs(), NUMBERS)
+def test_slices_alone_share_any_log(log: Log, slices: int) -> None:
+    tells_the_same(log, Plan(0, slices))
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"))))
+def test_names_fall_alike_one_by_one_and_as_columns(names: list[str]) -> None:
+    assert name_hashes(pa.array(names, pa.string())).tolist() == [name_hash(name) for name in names]
