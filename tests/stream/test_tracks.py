@@ -422,6 +422,10 @@ def test_what_cannot_be_asked_is_refused(frame: DataFrame) -> None:
         clean(frame.select("client", "time", "x"))
     with pytest.raises(PipelineError, match="a column 'reason'"):
         clean(clean(frame).judged)
+    with pytest.raises(PipelineError, match="'time' has string, and not timestamp"):
+        clean(frame.withColumn("time", frame["time"].cast("string")))
+    with pytest.raises(PipelineError, match="'floor' has int, and not double"):
+        resolve(frame.withColumn("floor", frame["floor"].cast("int")), PLACES)
     with pytest.raises(PipelineError, match="keep nothing"):
         clean(frame, max_speed=0)
     with pytest.raises(PipelineError, match="nobody stays within -1 m"):

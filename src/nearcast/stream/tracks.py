@@ -8,11 +8,10 @@ does, takes four times as long if there are a hundred thousand of them, and no l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +45,7 @@ Bools = npt.NDArray[np.bool_]
 Reals = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
+Find = Callable[["Tracks", float, int], pa.RecordBatch]
 
 _SPAN = [
     pa.field("client", pa.string(), nullable=False),
@@ -70,6 +70,7 @@ NULL_ISLAND = "the coordinate is (0, 0), where what is lost is said to be"
 INACCURATE = "it is less accurate than was asked for"
 
 _DUPLICATE, _JUMP = 1, 2
+_MOVES = from_arrow_schema(MOVES)
 
 
 # ---- clean -------------------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ class Cleaned:
     def counts(self) -> dict[str, int]:
         """How many were dropped for each reason, and how many were ``kept``."""
         rows = self.judged.groupBy(F.coalesce("reason", F.lit("kept")).alias("reason")).count().collect()
-        return {row["reason"]: row["count"] for row in rows}
+        return {"kept": 0} | {row["reason"]: row["count"] for row in rows}
 
 
 def clean(fixes: DataFrame, max_speed: float = 100.0, max_accuracy: float = math.inf) -> Cleaned:
@@ -116,7 +117,7 @@ def clean(fixes: DataFrame, max_speed: float = 100.0, max_accuracy: float = math
     if "reason" in fixes.columns:
         raise PipelineError("the fixes have a column 'reason', which is where it is said why one is dropped")
     judged = StructType([*fixes.schema.fields, StructField("reason", StringType())])
-    judge = partial(_judged, max_speed=max_speed, max_accuracy=max_accuracy)
+    judge = partial(_judged, max_speed=float(max_speed), max_accuracy=float(max_accuracy))
     return Cleaned(_in_order(fixes).mapInArrow(judge, judged))
 
 
@@ -180,8 +181,7 @@ def stays(fixes: DataFrame, radius: float, least: timedelta) -> DataFrame:
     Nothing is known about the time between two fixes, however long. Clean the fixes first: one stray fix ends a
     stay. Those without a coordinate on the earth take no part.
     """
-    find = partial(_found_stays, **_asked(radius, least))
-    return _in_order(_located(fixes)).mapInArrow(find, from_arrow_schema(STAYS))
+    return _spans(fixes, Tracks.stays, STAYS, radius, least)
 
 
 def trips(fixes: DataFrame, radius: float, least: timedelta) -> DataFrame:
@@ -191,22 +191,18 @@ def trips(fixes: DataFrame, radius: float, least: timedelta) -> DataFrame:
     or with the client's last; both are counted. So stays and trips take turns, and fill a client's time from its first
     fix to its last. A client that was seen once, and did not stay, made no trip.
     """
-    find = partial(_found_trips, **_asked(radius, least))
-    return _in_order(_located(fixes)).mapInArrow(find, from_arrow_schema(TRIPS))
+    return _spans(fixes, Tracks.trips, TRIPS, radius, least)
 
 
-def _asked(radius: float, least: timedelta) -> dict[str, Any]:
+def _spans(fixes: DataFrame, find: Find, columns: pa.Schema, radius: float, least: timedelta) -> DataFrame:
     if not (radius >= 0 and least >= timedelta(0)):
         raise PipelineError(f"nobody stays within {radius} m for {least}; give a radius and a time from 0 up")
-    return {"radius": radius, "least": least // timedelta(microseconds=1)}
+    found = partial(_found, find=find, radius=float(radius), least=least // timedelta(microseconds=1))
+    return _in_order(_located(fixes)).mapInArrow(found, from_arrow_schema(columns))
 
 
-def _found_stays(batches: Batches, radius: float, least: int) -> Batches:
-    return (Tracks(batch).stays(radius, least) for batch in _whole_clients(batches))
-
-
-def _found_trips(batches: Batches, radius: float, least: int) -> Batches:
-    return (Tracks(batch).trips(radius, least) for batch in _whole_clients(batches))
+def _found(batches: Batches, find: Find, radius: float, least: int) -> Batches:
+    return (find(Tracks(batch), radius, least) for batch in _whole_clients(batches))
 
 
 class Tracks:
@@ -340,16 +336,21 @@ def _smallest(sites: Sites, batch: pa.RecordBatch) -> Wholes:
 
 
 def _require(frame: DataFrame, *names: str) -> None:
+    """That these columns are there, and that those which have a meaning have its type."""
+    types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     for name in names:
-        if name not in frame.columns:
-            raise PipelineError(f"there is no column {name!r}, only {', '.join(frame.columns)}")
+        if name not in types:
+            raise PipelineError(f"there is no column {name!r}, only {', '.join(types)}")
+    for field in _MOVES:
+        wanted = field.dataType.simpleString()
+        if types.get(field.name, wanted) != wanted:
+            raise PipelineError(f"the column {field.name!r} has {types[field.name]}, and not {wanted}; cast it first")
 
 
 def _located(fixes: DataFrame) -> DataFrame:
     """The columns of `MOVES`, of fixes with a coordinate on the earth."""
     _require(fixes, "client", "time", "x", "y")
-    known = from_arrow_schema(MOVES)
-    columns = [F.col(f.name) if f.name in fixes.columns else F.lit(None).cast(f.dataType).alias(f.name) for f in known]
+    columns = [f.name if f.name in fixes.columns else F.lit(None).cast(f.dataType).alias(f.name) for f in _MOVES]
     on_earth = F.col("x").between(-180, 180) & F.col("y").between(-90, 90)
     return fixes.select(*columns).where(on_earth & F.col("client").isNotNull() & F.col("time").isNotNull())
 
@@ -396,7 +397,7 @@ def _reals(batch: pa.RecordBatch, name: str) -> Reals:
     """A column of numbers; what is missing is not one."""
     if name not in batch.schema.names:
         return np.full(len(batch), np.nan)
-    return np.array(batch.column(name).cast(pa.float64()).fill_null(np.nan))
+    return np.array(batch.column(name).fill_null(np.nan))
 
 
 def _in_space(x: Reals, y: Reals) -> tuple[Reals, Reals, Reals]:
