@@ -37,7 +37,7 @@ def grow(server: NatsServer, count: int) -> None:
             await log.create()
             last = await log.last_sequence()
             for number in range(last + 1, last + count + 1):
-                await log._connected().publish(OPS_SUBJECT, str(number).encode())
+                await log.client.publish(OPS_SUBJECT, str(number).encode())
             while await log.last_sequence() < last + count:
                 pass
 

@@ -90,9 +90,11 @@ class Log:
                 raise LogError(f"stream {wanted.name!r} has {name} {is_!r} where nearcast needs {should!r}")
 
     def _streams(self) -> JetStreamContext:
-        return self._connected().jetstream(timeout=PATIENCE)
+        return self.client.jetstream(timeout=PATIENCE)
 
-    def _connected(self) -> Client:
+    @property
+    def client(self) -> Client:
+        """The connection, for what else is kept at the server."""
         if self._client is None:
             raise LogError("the log is not open; use it as `async with Log(url) as log`")
         return self._client
@@ -117,13 +119,13 @@ class Log:
     def _check_size(self, packet: Packet) -> None:
         """The server counts the headers too, and hangs up on whoever sends more."""
         headers = sum(len(name) + len(value) + 4 for name, value in packet.headers.items())
-        if len(packet.payload) + headers + _ENVELOPE > self._connected().max_payload:
+        if len(packet.payload) + headers + _ENVELOPE > self.client.max_payload:
             raise MaxPayloadError
 
     def _too_large(self, packet: Packet) -> LogError:
         return LogError(
             f"a packet of {len(packet.payload):,} bytes is too large: the server takes "
-            f"{self._connected().max_payload:,}, headers included; put fewer ops in a packet, "
+            f"{self.client.max_payload:,}, headers included; put fewer ops in a packet, "
             "or raise max_payload at the server"
         )
 
@@ -132,7 +134,7 @@ class Log:
         check_range(OPS_STREAM, await self._extent(), first, last)
         while first <= last:
             with explained(self.url, OPS_STREAM):
-                entries = await fetch(self._connected(), OPS_STREAM, first, last)
+                entries = await fetch(self.client, OPS_STREAM, first, last)
             for entry in entries:
                 yield entry
             first += len(entries)
@@ -147,7 +149,7 @@ class Log:
 
     async def _extent(self) -> Extent:
         with explained(self.url, OPS_STREAM):
-            return await extent_of(self._connected(), OPS_STREAM)
+            return await extent_of(self.client, OPS_STREAM)
 
 
 _ENVELOPE = len("NATS/1.0\r\n\r\nNats-Expected-Stream: \r\n") + len(OPS_STREAM)
