@@ -1,7 +1,7 @@
 """Time in the log. Timers fire by the ticks in it, so a stream, a replay and a backtest fire the same ones.
 
-One writer is enough, and a lease says which. One that was paused until another took over may still add a tick; that does
-no harm, since a tick that is not later than the last says nothing new.
+One writer is enough, and a lease says which. One that was paused until another took over may still add a tick, which
+does no harm: a tick that is not later than the last says nothing new.
 """
 
 from __future__ import annotations
