@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
 from nearcast.errors import OpError
 from nearcast.feed import apply_batch
-from nearcast.language.oplog import encode_op
+from nearcast.language.oplog import decode_op, encode_op
 from nearcast.log.packet import ARROW, LINES, Packet, decode, encode_batch, encode_lines, format_of
 from nearcast.match.kernel import Kernel
 from nearcast.model import schema
+from nearcast.model.op import Move
 from nearcast.testing import Log, logs, run
 
 LOG = [
@@ -29,6 +32,33 @@ def test_a_fix_gets_its_columns_and_the_rest_its_line() -> None:
     assert [row["client"] for row in rows] == [None, "bp", "al", "al", None]
     assert (rows[3]["x"], rows[3]["y"], rows[3]["altitude"], rows[3]["accuracy"]) == (-122.401, 37.7, 3, 5)
     assert batch["time"].cast(pa.int64()).to_pylist() == [0, 10**6, 2 * 10**6, 3_500_000, 1_769_846_400_000_000]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"op":"move","time":1,"client":"al","x":3,"y":4.5}',
+        '{"op":"move","time":"2026-01-31T08:00:00+01:00","client":"al","place":"hq/1"}',
+        '{"op":"move","time":1.5,"client":"al","lon":3,"lat":4,"floor":2,"place":"hq/1"}',
+        '{"time":1,"lat":4,"lon":3,"client":"al","op":"move","accuracy":7}',
+    ],
+)
+def test_a_fix_of_any_form_is_the_move_that_it_says(line: str) -> None:
+    (row,) = decode(LINES, line.encode()).to_pylist()
+    move = decode_op(line)
+    assert isinstance(move, Move)
+    at = move.position
+    assert row == {
+        "time": datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=move.time),
+        "x": at.point and at.point.x,
+        "y": at.point and at.point.y,
+        "altitude": at.altitude,
+        "floor": at.floor,
+        "accuracy": at.accuracy,
+        "place": at.place,
+        "client": "al",
+        "line": None,
+    }
 
 
 def test_ops_survive_both_formats() -> None:
@@ -54,7 +84,7 @@ def test_a_line_that_is_no_op_is_left_for_the_kernel_to_refuse() -> None:
     batch = decode(LINES, "\n".join(lines).encode("latin-1"))
     told, refused = apply_batch(Kernel(), batch, on_error="skip")
     assert len(told) == 0
-    assert refused["row"].to_pylist() == [0, 1, 2, 3, 4]
+    assert refused["row"].to_pylist() == list(range(len(lines)))
 
 
 @given(logs(max_ops=20))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -24,6 +25,10 @@ DUPLICATES = 10.0
 """Seconds for which a server remembers ids. The sink does not count on it, and every id takes memory."""
 
 
+IN_FLIGHT = 256
+"""Packets that wait for an answer. More would wait no less, and some for longer than anyone has patience."""
+
+
 class Log:
     """The streams of ops and of notifications, on a server that runs: ``async with Log(url) as log``.
 
@@ -33,6 +38,7 @@ class Log:
     def __init__(self, url: str) -> None:
         self.url = url
         self._stack = AsyncExitStack()
+        self._waiting = asyncio.Semaphore(IN_FLIGHT)
         self._client: Client | None = None
 
     async def __aenter__(self) -> Self:
@@ -109,9 +115,10 @@ class Log:
         with explained(self.url, OPS_STREAM):
             try:
                 self._check_size(packet)
-                ack = await self._streams().publish(
-                    OPS_SUBJECT, packet.payload, stream=OPS_STREAM, headers=packet.headers
-                )
+                async with self._waiting:
+                    ack = await self._streams().publish(
+                        OPS_SUBJECT, packet.payload, stream=OPS_STREAM, headers=packet.headers
+                    )
             except MaxPayloadError:
                 raise self._too_large(packet) from None
         return ack.seq
