@@ -22,6 +22,7 @@ from nearcast.log.subjects import OUT_STREAM, client_of_subject
 from nearcast.stream import nats_sink
 from nearcast.stream.nats_sink import NatsSink, Told
 
+ROOT = Path(__file__).parents[2]
 BATCHES, SIZE = 6, 2_500
 
 WRITER = """
@@ -199,7 +200,7 @@ def test_a_writer_that_is_killed_again_and_again_writes_everything_once(server: 
     kills = 0
     for _ in range(5):
         until = len(payloads(server)) + chance.randrange(1, 4000)
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, server.url])
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, server.url], cwd=ROOT)
         while writer.poll() is None and asyncio.run(last(server.url)) < until:
             time.sleep(chance.random() / 100)
         writer.kill()

@@ -185,6 +185,16 @@ def test_a_log_that_was_made_again_is_an_error(server: NatsServer) -> None:
             again()
 
 
+def test_a_server_that_is_killed_comes_back_with_the_same_log(server: NatsServer) -> None:
+    grow(server, 5)
+    reader = stream_reader(server)
+    taken = end(reader, reader.initialOffset())
+    server.kill()
+    with NatsServer(server.folder) as again:
+        grow(again, 5)
+        assert end(stream_reader(again), taken)["sequence"] == 10
+
+
 def test_a_stream_cannot_begin_beyond_the_end(server: NatsServer) -> None:
     grow(server, 3)
     with pytest.raises(PipelineError, match="'first' is 5, and stream 'nearcast-ops' ends at 3"):
