@@ -33,7 +33,8 @@ def encounters(notifications: DataFrame) -> DataFrame:
     """
     told = notifications.select(*NEEDED).where(F.col("kind").isin(Kind.ENTER, Kind.SNAPSHOT, Kind.LEAVE))
     # Sent to where its parties are, an event need not be sent again for whatever is asked about them.
-    once = told.repartition(*PARTIES).dropDuplicates([*PARTIES, "id"])
+    parts = 2 * told.sparkSession.sparkContext.defaultParallelism
+    once = told.repartition(parts, *PARTIES).dropDuplicates([*PARTIES, "id"])
     events = _in_turn(once.withColumn("enters", F.col("kind") != Kind.LEAVE))
     of_parties = Window.partitionBy(*PARTIES).orderBy("time", "turn")
     before, after = F.lag("enters").over(of_parties), F.lead("enters").over(of_parties)

@@ -361,7 +361,9 @@ def _in_order(fixes: DataFrame) -> DataFrame:
     names = [name for name in MOVES.names if name in fixes.columns] + sorted(others)
     # A number that is missing is greater than all others, and a place that is missing less.
     order = [F.asc_nulls_first(name) if name == "place" else F.asc_nulls_last(name) for name in names]
-    return fixes.repartition("client").sortWithinPartitions(*order)
+    # Each partition needs a Python worker for itself, so two a core, not the 200 that Spark would make.
+    parts = 2 * fixes.sparkSession.sparkContext.defaultParallelism
+    return fixes.repartition(parts, "client").sortWithinPartitions(*order)
 
 
 def _has_order(field: StructField) -> bool:
