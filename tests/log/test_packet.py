@@ -88,7 +88,7 @@ def test_a_line_that_is_no_op_is_left_for_the_kernel_to_refuse() -> None:
 
 
 @given(logs(max_ops=20))
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_a_log_in_packets_tells_the_same(log: Log) -> None:
     batch = decode(*encode_batch(decode(*encode_lines(map(encode_op, log)))))
     told, _ = apply_batch(Kernel(), batch, on_error="skip")

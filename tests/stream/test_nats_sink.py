@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,12 +24,12 @@ from nearcast.stream import nats_sink
 from nearcast.stream.nats_sink import NatsSink, Told
 
 ROOT = Path(__file__).parents[2]
-BATCHES, SIZE = 6, 2_500
+BATCHES, SIZE = 8, 2_500
 
 WRITER = """
 import sys
 from tests.stream.test_nats_sink import write_all
-write_all(sys.argv[1])
+write_all(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
 """
 
 
@@ -36,10 +37,17 @@ def batch_of(number: int, size: int = SIZE) -> list[Told]:
     return [(f"n{number}-{i}", f"client {i % 7}", f'{{"batch":{number},"at":{i}}}'.encode()) for i in range(size)]
 
 
-def write_all(url: str) -> None:
-    """As a pipeline does that has no checkpoint yet."""
+def write_all(url: str, fatal: int = -1, after: float = 0) -> None:
+    """As a pipeline does that has no checkpoint yet; killed some seconds after a message, if one is fatal."""
+
+    def told(number: int) -> Iterator[Told]:
+        for at, one in enumerate(batch_of(number)):
+            if number * SIZE + at == fatal:
+                Timer(after, os.kill, (os.getpid(), signal.SIGKILL)).start()
+            yield one
+
     for number in range(BATCHES):
-        NatsSink(url).write(number, batch_of(number))
+        NatsSink(url).write(number, told(number))
 
 
 @pytest.fixture
@@ -197,29 +205,24 @@ def test_no_stream(tmp_path: Path) -> None:
 def test_a_writer_that_is_killed_again_and_again_writes_everything_once(server: NatsServer) -> None:
     chance = random.Random(0)
     wanted = expected(*(batch_of(number) for number in range(BATCHES)))
-    kills = 0
-    for _ in range(5):
-        until = len(payloads(server)) + chance.randrange(1, 4000)
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, server.url], cwd=ROOT)
-        while writer.poll() is None and asyncio.run(last(server.url)) < until:
-            time.sleep(chance.random() / 100)
-        writer.kill()
-        kills += writer.wait() != 0
+    for _ in range(4):
+        there = len(payloads(server))
+        point = [str(chance.randrange(there, min(there + SIZE, len(wanted)))), str(chance.random() / 20)]
+        killed = subprocess.run([sys.executable, "-c", WRITER, server.url, *point], cwd=ROOT, check=False)
+        assert killed.returncode == -signal.SIGKILL
         assert payloads(server) == wanted[: len(payloads(server))]
+        if len(payloads(server)) == len(wanted):
+            break
     write_all(server.url)
-    assert kills >= 3
     assert payloads(server) == wanted
 
 
-@pytest.mark.parametrize("after", [0.0, 0.03])
-def test_a_server_that_is_killed_keeps_what_it_took(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: float
-) -> None:
+def test_a_server_that_is_killed_keeps_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nats_sink, "PATIENCE", 1)
     told = batch_of(0, 20_000)
     with NatsServer(tmp_path) as server:
         asyncio.run(create(server.url))
-        strike = Timer(after, server.kill)
+        strike = Timer(0.03, server.kill)
 
         def struck() -> Iterator[Told]:
             yield from told[:5000]
@@ -235,8 +238,3 @@ def test_a_server_that_is_killed_keeps_what_it_took(
         assert len(there) >= 5000
         assert NatsSink(server.url).write(0, told) == len(told) - len(there)
         assert payloads(server) == expected(told)
-
-
-async def last(url: str) -> int:
-    async with connection(url) as client:
-        return (await client.jetstream().stream_info(OUT_STREAM)).state.last_seq

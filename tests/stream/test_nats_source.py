@@ -274,7 +274,7 @@ def test_wrong_options(options: dict[str, str], reason: str) -> None:
     assert reason in str(error.value)
 
 
-def test_no_server(spark: SparkSession) -> None:
-    spark.dataSource.register(NatsSource)
-    with pytest.raises(PySparkException, match=r"no NATS server answers at nats://127.0.0.1:1 "):
-        spark.read.format("nearcast_nats").option("url", "nats://127.0.0.1:1").load().count()
+def test_no_server() -> None:
+    source = NatsSource({"url": "nats://127.0.0.1:1"})
+    with pytest.raises(LogError, match=r"no NATS server answers at nats://127.0.0.1:1 "):
+        source.reader(source.schema()).partitions()  # type: ignore[arg-type]
