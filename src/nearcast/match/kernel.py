@@ -34,7 +34,7 @@ from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.constraint import Scalar
 from nearcast.model.fix import Fix
-from nearcast.model.moment import NEVER
+from nearcast.model.moment import FOREVER, NEVER
 from nearcast.model.notification import Kind, Notification, Reason, by_fix
 from nearcast.model.region import region
 from nearcast.model.space import Metric
@@ -102,6 +102,20 @@ class Kernel(Indexed):
             for pair, held in s.pairs.items():
                 if held.due is not None:
                     self.note_due(s, pair, held.due)
+
+    def introduce(self, publication: Publication, time: int) -> None:
+        """Publish for a client that has never done anything, as its next op is a fix of the same time.
+
+        Only for a kernel that `is_compiled`: what is nowhere yet turns nothing there.
+        """
+        name, now = publication.owner, int(max(time, self._everyone))
+        row = self.clients.row(name)
+        columns = self.clients.columns
+        columns.here[row], columns.clock[row], columns.seen[row] = True, now, now
+        self._versions[f"publication:{name}/{publication.id}"] = (now, 0)
+        self.world.publications[name, publication.id] = Published(publication, (now, 0), FOREVER)
+        self._enter_publication((name, publication.id))
+        self.counts["Publish"] += 1
 
     # ---- moves in bulk ---------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from nearcast.model.schema import STATE, STATE_VERSION
 from nearcast.model.shape import Disc, Geometry, Point
 from nearcast.model.statement import Publication, Subscription
 
-__all__ = ["Tables", "restore", "snapshot"]
+__all__ = ["Tables", "layer_of", "layer_table", "restore", "snapshot"]
 
 Tables = Mapping[str, pa.Table]
 Row = tuple[Any, ...]
@@ -180,6 +180,16 @@ def _region_row(layer: str, r: LayerRegion) -> Row:
         if all(type(number) is float for number in numbers):
             return (layer, r.id, *numbers, None, attributes)
     return (layer, r.id, None, None, None, encode(g), attributes)
+
+
+def layer_table(layer: Layer) -> pa.Table:
+    """A layer as the rows of a snapshot."""
+    return _table("regions", (_region_row(layer.name, r) for r in layer.regions))
+
+
+def layer_of(name: str, table: pa.Table) -> Layer:
+    """The layer that `layer_table` wrote."""
+    return Layer(name, tuple(_regions({"regions": table}).get(name, ())))
 
 
 def _define(world: World, tables: Tables) -> None:

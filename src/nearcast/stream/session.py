@@ -59,6 +59,7 @@ def _defaults() -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
         "spark.speculation": "false",
         "spark.python.worker.reuse": "true",

@@ -1,0 +1,233 @@
+"""The pipeline, on one screen: source → decode → route → match → sink.
+
+Fixes of files are decoded and routed into packets, which are kept: only then is it known when the first and the last
+fix was, and so when the statements take effect and when the job ends. Then each share is matched by a kernel of its
+own, which writes what it told. A log is decoded first and routed when all its subscriptions are known.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from nearcast.errors import PipelineError
+from nearcast.language.oplog import decode_op
+from nearcast.match.share import Plan, whole_plan
+from nearcast.model import op as ops
+from nearcast.stream.decode import FixDecoder
+from nearcast.stream.files import NotificationFiles, write_dead
+from nearcast.stream.job import Job, definitions_of, distribute
+from nearcast.stream.lines import PARTS, log_rows, parts_of, read_part
+from nearcast.stream.packets import pack, packet, unpack
+from nearcast.stream.route import BAD, Router, share_keys
+from nearcast.stream.shard import Shard
+
+__all__ = ["Summary", "backtest_fixes", "backtest_log", "check_out"]
+
+Batches = Iterator[pa.RecordBatch]
+PACKET = "key long, origin string, start long, number long, rows long, first long, last long, payload binary"
+COUNTS = "name string, count long"
+TELLING = -2
+"""The key of lines that a plan has to know."""
+OPEN = "self"
+"""The publication that every client has in a backtest of fixes."""
+AT_ONCE = 20_000
+"""Lines that are decoded into one packet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a job did."""
+
+    counts: Counter[str]
+    plan: Plan
+    first: int | None
+    last: int | None
+
+
+def backtest_fixes(
+    fixes: DataFrame, decoder: FixDecoder, definitions: Sequence[ops.Op], out: Path, plan: Plan, lateness: int = 0
+) -> Summary:
+    """Match fixes in order of time with the statements that hold from the first on."""
+    router = Router(plan, share_keys(len(plan.shares), len(plan.shares)))
+    routed = fixes.mapInArrow(partial(_route_fixes, decoder, router), PACKET)
+    with _kept(routed) as packets, _scratch() as folder:
+        first, last = _span(packets)
+        stamped = [replace(op, time=first or 0) for op in definitions]
+        name = distribute(fixes.sparkSession, stamped, folder)
+        job = Job(plan, name, lateness, OPEN, decoder.attributes)
+        return Summary(_matched(packets, job, router, out, last, is_log=False), plan, first, last)
+
+
+def backtest_log(
+    spark: SparkSession, files: Sequence[Path], definitions: Sequence[ops.Op], out: Path, shards: int, slices: int,
+    lateness: int = 0,
+) -> Summary:  # fmt: skip
+    """Match the ops of a log in its order, after statements that hold from the first op on."""
+    parts = spark.createDataFrame(parts_of(files), PARTS).repartition(max(1, spark.sparkContext.defaultParallelism))
+    with _kept(parts.mapInArrow(_decode_log, PACKET)) as decoded, _scratch() as folder:
+        first, last = _span(decoded)
+        stamped = [replace(op, time=first or 0) for op in definitions]
+        plan = whole_plan([*stamped, *_telling(decoded)], shards, slices)
+        router = Router(plan, share_keys(len(plan.shares), len(plan.shares)))
+        job = Job(plan, distribute(spark, stamped, folder), lateness)
+        packets = decoded.filter(f.col("key") != TELLING).mapInArrow(partial(_route_log, router), PACKET)
+        return Summary(_matched(packets, job, router, out, None, is_log=True), plan, first, last)
+
+
+# ---- source, decode, route -------------------------------------------------------------------------------
+
+
+def _route_fixes(decode: FixDecoder, router: Router, batches: Batches) -> Batches:
+    for number, batch in enumerate(batches):
+        moves, bad = decode(batch)
+        yield from router.packets(moves, ("", 0, number))
+        yield from router.bad(bad, ("", 0, number))
+
+
+def _decode_log(batches: Batches) -> Batches:
+    for batch in batches:
+        for part in batch.to_pylist():
+            path, start = part["path"], part["start"]
+            for number, lines in enumerate(_grouped(read_part(path, start, part["stop"]), AT_ONCE)):
+                rows, bad, telling = log_rows(lines)
+                place = (path, start, number)
+                yield from Router(Plan(0, 1), (0,)).packets(rows, place)
+                yield from Router(Plan(0, 1), (0,)).bad(bad, place)
+                if telling:
+                    packed = pack(pa.RecordBatch.from_pydict({"line": pa.array(telling, pa.binary())}))
+                    yield packet(TELLING, place, len(telling), (None, None), packed)
+
+
+def _route_log(router: Router, batches: Batches) -> Batches:
+    for batch in batches:
+        for row in range(len(batch)):
+            found = batch.slice(row, 1)
+            if found["key"][0].as_py() == BAD:
+                yield found
+                continue
+            place = (found["origin"][0].as_py(), found["start"][0].as_py(), found["number"][0].as_py())
+            for rows in unpack([found["payload"][0].as_buffer()]):
+                yield from router.packets(rows, place)
+
+
+def _telling(decoded: DataFrame) -> list[ops.Op]:
+    """The ops of a log that decide how the work is shared."""
+    found = decoded.filter(f.col("key") == TELLING).orderBy("origin", "start", "number").select("payload").collect()
+    return [decode_op(line.as_py()) for row in found for batch in unpack([bytes(row[0])]) for line in batch["line"]]
+
+
+# ---- match, sink -----------------------------------------------------------------------------------------
+
+
+def _matched(
+    packets: DataFrame, job: Job, router: Router, out: Path, last: int | None, *, is_log: bool
+) -> Counter[str]:
+    matched = packets.repartition(len(router.keys), "key").mapInArrow(
+        partial(_match, job, router.keys, str(out), last, is_log), COUNTS
+    )
+    counts: Counter[str] = Counter()
+    for row in matched.collect():
+        counts[row["name"]] += row["count"]
+    return counts
+
+
+def _match(job: Job, keys: Sequence[int], out: str, last: int | None, is_log: bool, batches: Batches) -> Batches:
+    """Match the shares of a partition one after another, and write what each told."""
+    mine = _by_key(batches)
+    for key in sorted(mine):
+        rows = [payload for _, payload in sorted(mine.pop(key), key=lambda packet: packet[0])]
+        if key == BAD:
+            letters = [(r["content"], r["reason"]) for batch in unpack(rows) for r in batch.to_pylist()]
+            yield _counts({"bad": write_dead(Path(out), "unread", letters)})
+            continue
+        number = keys.index(key)
+        shard = Shard(job, job.plan.shares[number])
+        with NotificationFiles(Path(out), f"share-{number:05d}") as files:
+            files.write(shard.begin(definitions_of(job)))
+            for told in shard.take_log(unpack(rows)) if is_log else shard.take_fixes(unpack(rows)):
+                files.write(told)
+            if last is not None:
+                files.write(shard.tick(last))
+        refused = write_dead(Path(out), f"refused-{number:05d}", shard.refused)
+        yield _counts({**shard.counts, "refused": refused, "stale": shard.stale})
+
+
+def _starters(spark: SparkSession, keys: Sequence[int]) -> DataFrame:
+    """An empty packet for each share, since one that no row falls to has statements to match all the same."""
+    empty = pack(pa.RecordBatch.from_pydict({}))
+    return spark.createDataFrame([(key, "", -1, 0, 0, None, None, empty) for key in keys], PACKET)
+
+
+def _by_key(batches: Batches) -> dict[int, list[tuple[tuple[str, int, int], pa.Buffer]]]:
+    """The packets of a partition, each with its place in the log."""
+    found: dict[int, list[tuple[tuple[str, int, int], pa.Buffer]]] = {}
+    for batch in batches:
+        places = zip(*(batch[name].to_pylist() for name in ("origin", "start", "number")), strict=True)
+        for key, place, payload in zip(batch["key"].to_pylist(), places, batch["payload"], strict=True):
+            of_key = found.setdefault(key, [])
+            if place[1] >= 0:
+                of_key.append((place, payload.as_buffer()))
+    return found
+
+
+def _counts(counts: dict[str, int]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"name": list(counts), "count": list(counts.values())})
+
+
+# ---- shared ----------------------------------------------------------------------------------------------
+
+
+def _span(packets: DataFrame) -> tuple[int | None, int | None]:
+    """When the first and the last row was."""
+    found = packets.agg(f.min("first"), f.max("last")).first()
+    return (found[0], found[1]) if found else (None, None)
+
+
+@contextmanager
+def _kept(packets: DataFrame) -> Iterator[DataFrame]:
+    packets.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield packets
+    finally:
+        packets.unpersist()
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="nearcast-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _grouped(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
+    some: list[bytes] = []
+    for line in lines:
+        some.append(line)
+        if len(some) == size:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def check_out(out: Path, overwrite: bool) -> None:
+    """Refuse to write among other results, unless they may go."""
+    if out.exists() and any(out.iterdir()):
+        if not overwrite:
+            raise PipelineError(f"{out} is not empty; name another folder, or give --overwrite")
+        shutil.rmtree(out)
+    out.mkdir(parents=True, exist_ok=True)

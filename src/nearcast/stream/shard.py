@@ -1,0 +1,199 @@
+"""One kernel of a job at work: it takes the rows of its share in order, and gives what they told.
+
+Rows of a log are in order already. Fixes of files have none, so they are put in order: by time, then by client; of
+several of one client at one time the least counts, and the others are duplicates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nearcast.errors import NearcastError
+from nearcast.feed import apply_batch, notification_batch
+from nearcast.language.oplog import decode_op
+from nearcast.match.kernel import Kernel
+from nearcast.match.share import Share
+from nearcast.model import op as ops
+from nearcast.model.fix import Position
+from nearcast.model.shape import Point
+from nearcast.model.statement import Publication
+from nearcast.stream.job import Job
+
+__all__ = ["Refused", "Shard"]
+
+Wholes = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Refused = tuple[str, str]
+"""A line or a fix, and why it was not applied."""
+
+RUN = 100_000
+"""Fixes that are applied at once, so that what they told does not pile up."""
+NUMBERS = ("x", "y", "altitude", "floor", "accuracy")
+
+
+class Shard:
+    def __init__(self, job: Job, share: Share, kernel: Kernel | None = None) -> None:
+        self.job, self.share = job, share
+        self.kernel = kernel or Kernel(job.lateness, share)
+        self.counts: Counter[str] = Counter()
+        self.refused: list[Refused] = []
+
+    def begin(self, definitions: Sequence[ops.Op]) -> pa.RecordBatch:
+        """Take what the job begins with. What is wrong with it was found when the job was made."""
+        return notification_batch([n for op in definitions if self._sees(op) for n in self.kernel.apply(op)])
+
+    def tick(self, time: int) -> pa.RecordBatch:
+        return notification_batch(self.kernel.apply(ops.Tick(time)))
+
+    def _sees(self, op: ops.Op) -> bool:
+        return self.share.sees(op.client if isinstance(op, ops.ClientOp) else None)
+
+    # ---- a log -----------------------------------------------------------------------------------
+
+    def take_log(self, batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of `schema.OPS`, in their order."""
+        for batch in batches:
+            told, refused = apply_batch(self.kernel, batch, on_error="skip")
+            self._count(told)
+            for row, reason in zip(refused["row"].to_pylist(), refused["reason"].to_pylist(), strict=True):
+                self._refuse(batch, row, reason)
+            yield told
+
+    def _refuse(self, batch: pa.RecordBatch, row: int, reason: str) -> None:
+        """Every share that sees an op refuses it alike; the one that it is at home with says so."""
+        client, line = batch["client"][row].as_py(), batch["line"][row].as_py()
+        if self._reports(client if line is None else _client_of(line)):
+            self.refused.append((line or str(batch.slice(row, 1).to_pylist()[0]), reason))
+
+    def _reports(self, client: str | None) -> bool:
+        if not self.share.is_shard and self.share.plan.shards:
+            return False
+        return self.share.number == 0 if client is None else self.share.has(client)
+
+    # ---- fixes of files --------------------------------------------------------------------------
+
+    def take_fixes(self, batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of `schema.MOVES`, in any order; all that there are."""
+        if not batches:
+            return
+        fixes = _Fixes(self.kernel, batches)
+        order, duplicates = fixes.order()
+        self.counts["duplicates"] += sum(self._reports(fixes.name(i)) for i in duplicates)
+        for start in range(0, len(order), RUN):
+            for told in self._apply(fixes, order[start : start + RUN]):
+                self._count(told)
+                yield told
+
+    def _apply(self, fixes: _Fixes, rows: Wholes) -> Iterator[pa.RecordBatch]:
+        kernel, codes = self.kernel, fixes.row[rows]
+        new = self._unpublished(codes)
+        plain = kernel.is_compiled and bool(kernel.clients.columns.plain[codes].all())
+        if plain and fixes.attributes is None:
+            for i in new:
+                kernel.introduce(self._publication(fixes.name(rows[i])), int(fixes.time[rows[i]]))
+            told = kernel.run(codes, fixes.time[rows], fixes.position[rows], fixes.place[rows])
+            yield told.arrow()
+            return
+        first, each = set(new.tolist()), []
+        for i, at in enumerate(rows.tolist()):
+            name, time = fixes.name(at), int(fixes.time[at])
+            if i in first:
+                each += kernel.apply(ops.Publish(time, self._publication(name)))
+            if changed := fixes.changed(at, kernel):
+                each += kernel.apply(ops.SetClient(time, name, changed))
+            each += kernel.apply(ops.Move(time, name, fixes.at(at)))
+        yield notification_batch(each)
+
+    def _publication(self, name: str) -> Publication:
+        assert self.job.opens is not None
+        return Publication(self.job.opens, name)
+
+    def _unpublished(self, codes: Wholes) -> Wholes:
+        """Where a client appears for the first time that has nothing published yet, if the job opens them."""
+        if self.job.opens is None:
+            return np.zeros(0, np.int64)
+        _, first = np.unique(codes, return_index=True)
+        names, known = self.kernel.clients.names, self.kernel.world.publications
+        return np.sort([i for i in first if (names.text(int(codes[i])), self.job.opens) not in known]).astype(np.int64)
+
+    def _count(self, told: pa.RecordBatch) -> None:
+        self.counts["notifications"] += len(told)
+
+    @property
+    def stale(self) -> int:
+        return self.kernel.counts["stale"]
+
+
+class _Fixes:
+    """The fixes of a share as columns, with the kernel's own codes for names."""
+
+    def __init__(self, kernel: Kernel, batches: Sequence[pa.RecordBatch]) -> None:
+        self._kernel = kernel
+        self.row = np.concatenate([_codes(kernel.clients.rows_of, b["client"]) for b in batches])
+        self.time: Wholes = np.concatenate([b["time"].view(pa.int64()).to_numpy() for b in batches])
+        self.position: Reals = np.column_stack([np.concatenate([_reals(b[name]) for b in batches]) for name in NUMBERS])
+        self.place = np.concatenate([_codes(kernel.clients.paths.codes_of, b["place"]) for b in batches])
+        said = [b.schema.get_field_index("attributes") >= 0 for b in batches]
+        self.attributes = [v for b in batches for v in b["attributes"].to_pylist()] if any(said) else None
+
+    def order(self) -> tuple[Wholes, Wholes]:
+        """The rows that count, in order, and those that are duplicates."""
+        names = self._kernel.clients.names.order[self.row]
+        keys = [*(self.position[:, i] for i in range(4, -1, -1)), names, self.time]
+        order = np.lexsort(keys[-2:])
+        same = (self.row[order[1:]] == self.row[order[:-1]]) & (self.time[order[1:]] == self.time[order[:-1]])
+        if not same.any():
+            return order, order[:0]
+        paths = self._kernel.clients.paths.order[self.place]
+        order = np.lexsort([np.where(self.place < 0, np.iinfo(np.int64).max, paths), *keys])
+        again = np.append(
+            False, (self.row[order[1:]] == self.row[order[:-1]]) & (self.time[order[1:]] == self.time[order[:-1]])
+        )
+        return order[~again], order[again]
+
+    def name(self, at: int) -> str:
+        return self._kernel.clients.names.text(int(self.row[at]))
+
+    def at(self, row: int) -> Position:
+        x, y, *heights = (None if np.isnan(v) else float(v) for v in self.position[row])
+        point = None if x is None or y is None else Point(x, y)
+        place = None if self.place[row] < 0 else self._kernel.clients.paths.text(int(self.place[row]))
+        return Position(point, place, *heights)
+
+    def changed(self, row: int, kernel: Kernel) -> dict[str, bool | int | float | str]:
+        """The attributes that the fix came with, as far as they are new."""
+        said = self.attributes[row] if self.attributes is not None else None
+        known = kernel.clients.attributes.get(int(self.row[row]), {})
+        return {name: value for name, value in (said or {}).items() if value is not None and known.get(name) != value}
+
+
+def _codes(coded: object, column: pa.Array) -> Wholes:
+    """The kernel's codes of a column of names; -1 where there is none."""
+    assert callable(coded)
+    if column.null_count == len(column):
+        return np.full(len(column), -1, np.int64)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    known = np.append(coded(column.dictionary), -1)
+    codes: Wholes = known[column.indices.fill_null(-1).to_numpy()]
+    return codes
+
+
+def _reals(column: pa.Array) -> Reals:
+    if column.null_count == len(column):
+        return np.full(len(column), np.nan)
+    values: Reals = column.fill_null(np.nan).to_numpy()
+    return values
+
+
+def _client_of(line: str) -> str | None:
+    try:
+        op = decode_op(line)
+    except NearcastError:
+        return None
+    return op.client if isinstance(op, ops.ClientOp) else None
