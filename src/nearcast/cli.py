@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -258,6 +259,75 @@ def _margin(depth: float | None) -> str:
     if depth is None:
         return ""
     return f"  ({depth:.1f} m inside)" if depth >= 0 else f"  ({-depth:.1f} m outside)"
+
+
+# ---- Spark -----------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.option("--fixes", multiple=True, help="Parquet, CSV, JSON lines or GeoJSON, or a folder of them.")
+@click.option("--ops", "log", multiple=True, help="A log of ops instead, one JSON object a line.")
+@click.option("--layer", "layers", multiple=True, metavar="NAME=FILE", help="A layer from GeoJSON or GeoParquet.")
+@click.option("--subscriptions", type=FILE, help="Statements; without any, every layer is watched.")
+@click.option("--pairs", metavar="DISTANCE", help="Watch every two clients within a distance, such as 100m.")
+@click.option(
+    "--columns", metavar="NAME=COLUMN,...", default="", help="What the columns are called: client=cab,time=ts."
+)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Where the results go.")
+@click.option("--overwrite", is_flag=True, help="Remove what is there.")
+@click.option("--shards", type=click.IntRange(min=1), help="Kernels that share the clients; one a core unless told.")
+@click.option(
+    "--slices", type=click.IntRange(min=1), default=1, help="Kernels that share what looks at several clients."
+)
+@click.option("--master", help="A Spark cluster; this machine unless told.")
+@LATENESS
+@as_json
+def backtest(  # noqa: PLR0913, PLR0917  # an option each
+    fixes: tuple[str, ...], log: tuple[str, ...], layers: tuple[str, ...], subscriptions: str | None,
+    pairs: str | None, columns: str, out: Path, overwrite: bool, shards: int | None, slices: int, master: str | None,
+    lateness: float, as_json: bool,
+) -> None:  # fmt: skip
+    """Match fixes of the past on Spark, and write what would have been told as Parquet, by day."""
+    from nearcast.stream.backtest import Backtest, definitions_from, run_backtest  # noqa: PLC0415  # Spark is heavy
+    from nearcast.stream.session import spark_session  # noqa: PLC0415
+
+    if bool(fixes) == bool(log):
+        raise click.UsageError("give either --fixes or --ops")
+    with _warnings_said():
+        defined = definitions_from([_named(text, "--layer") for text in layers], subscriptions, pairs)
+    if fixes and not any(isinstance(op, ops.Subscribe) for op in defined):
+        raise click.UsageError("there is nothing to match: give --layer, --subscriptions or --pairs")
+    renamed = dict(_named(text, "--columns") for text in columns.split(",") if text.strip())
+    test = Backtest(out, fixes, log, defined, renamed, micros(lateness), overwrite, shards, slices)
+    summary = run_backtest(spark_session("nearcast backtest", master), test)
+    if as_json:
+        click.echo(json.dumps(summary))
+        return
+    rate = summary["rows"] / max(summary["seconds"], 0.001)
+    click.echo(
+        f"{summary['notifications']} notifications from {summary['rows']} rows in {summary['seconds']} s "
+        f"({rate:,.0f} rows/s): {out}"
+    )
+    lost = {name: summary[name] for name in ("bad", "refused", "stale", "duplicates") if summary[name]}
+    if lost:
+        click.echo(f"not applied: {', '.join(f'{count} {name}' for name, count in lost.items())}", err=True)
+
+
+@contextmanager
+def _warnings_said() -> Iterator[None]:
+    """Say what was repaired, a line each."""
+    with warnings.catch_warnings(record=True) as repaired:
+        warnings.simplefilter("always", GeometryWarning)
+        yield
+    for warned in dict.fromkeys(str(one.message) for one in repaired):
+        click.echo(f"warning: {warned}", err=True)
+
+
+def _named(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (equals and name.strip() and value.strip()):
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=f"'{option}'")
+    return name.strip(), value.strip()
 
 
 # ---- demo and bench --------------------------------------------------------------------------------

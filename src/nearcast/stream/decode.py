@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,13 +53,17 @@ def fix_columns(found: Sequence[str], renamed: Mapping[str, str]) -> dict[str, s
 class FixDecoder:
     columns: Mapping[str, str]
     """Our names, and those of the file."""
-    attributes: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, type | None], ...] = ()
+    """Further columns that are asked for, and whether as text."""
     earth: bool = True
-    schema: pa.Schema = field(default=MOVES)
+
+    def on(self, earth: bool) -> FixDecoder:
+        """The same for coordinates on the earth, or on a plane."""
+        return replace(self, earth=earth)
 
     def __call__(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[Bad]]:
         """The fixes of a batch, and the rows that are none."""
-        faults: dict[int, str] = {}
+        faults = _corrupt(batch)
         arrays = [self._column(batch, name, faults) for name in NAMES]
         by_name = dict(zip(NAMES.values(), arrays, strict=True))
         moves = pa.RecordBatch.from_arrays([by_name[f.name] for f in MOVES], names=MOVES.names)
@@ -165,9 +169,35 @@ def _time(value: Any) -> int:
     return parse_time(float(value))
 
 
-def _attributes(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
-    columns = [batch.column(batch.schema.get_field_index(name)) for name in names]
-    return pa.StructArray.from_arrays(columns, names=list(names))
+def _attributes(batch: pa.RecordBatch, asked: Sequence[tuple[str, type | None]]) -> pa.Array:
+    """What the rows say further, as JSON text; what comes as text is a number or a truth where it looks like one."""
+    columns = [(name, kind, batch.column(batch.schema.get_field_index(name)).to_pylist()) for name, kind in asked]
+    rows = []
+    for row in range(len(batch)):
+        said = {name: _scalar(values[row], kind) for name, kind, values in columns if values[row] not in (None, "")}
+        rows.append(json.dumps(said, default=str))
+    return pa.array(rows, pa.string())
+
+
+def _scalar(value: Any, kind: type | None) -> Any:
+    if kind is str:
+        return str(value)
+    if isinstance(value, str):
+        try:
+            read = json.loads(value)
+        except ValueError:
+            return value
+        return read if isinstance(read, (bool, int, float)) else value
+    return value if isinstance(value, (bool, int, float)) else str(value)
+
+
+def _corrupt(batch: pa.RecordBatch) -> dict[int, str]:
+    """The rows that had no columns to begin with."""
+    at = batch.schema.get_field_index(CORRUPT)
+    if at < 0 or batch.column(at).null_count == len(batch):
+        return {}
+    found = batch.column(at).is_valid().to_numpy(zero_copy_only=False)
+    return dict.fromkeys(np.flatnonzero(found).tolist(), "the line cannot be read as the others are")
 
 
 def _content(batch: pa.RecordBatch, row: int) -> str:

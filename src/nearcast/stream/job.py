@@ -36,8 +36,6 @@ class Job:
     lateness: int = 0
     opens: str | None = None
     """The id of the publication that every client has from its first fix on; none if clients publish themselves."""
-    attributes: tuple[str, ...] = ()
-    """The further columns of fixes that some statement asks for."""
 
 
 def distribute(spark: SparkSession, definitions: Iterable[ops.Op], folder: Path) -> str:

@@ -84,7 +84,7 @@ def files_of(paths: Sequence[str], kinds: Sequence[str]) -> list[Path]:
             raise PipelineError(f"there is no {name}")
         inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith((".", "_")))
         found += inside if path.is_dir() else [path]
-    of_kind = [path for path in found if path.suffix.lower() in kinds]
+    of_kind = [path for path in found if path.suffix.lower() in kinds or "" in kinds]
     if not of_kind:
         raise PipelineError(f"{', '.join(paths)}: there is no file that ends in {', '.join(kinds)}")
     return of_kind

@@ -30,7 +30,7 @@ from nearcast.stream.files import NotificationFiles, write_dead
 from nearcast.stream.job import Job, definitions_of, distribute
 from nearcast.stream.lines import PARTS, log_rows, parts_of, read_part
 from nearcast.stream.packets import pack, packet, unpack
-from nearcast.stream.route import BAD, Router, share_keys
+from nearcast.stream.route import BAD, SEEN, Router, share_keys
 from nearcast.stream.shard import Shard
 
 __all__ = ["Summary", "backtest_fixes", "backtest_log", "check_out"]
@@ -38,7 +38,7 @@ __all__ = ["Summary", "backtest_fixes", "backtest_log", "check_out"]
 Batches = Iterator[pa.RecordBatch]
 PACKET = "key long, origin string, start long, number long, rows long, first long, last long, payload binary"
 COUNTS = "name string, count long"
-TELLING = -2
+TELLING = -3
 """The key of lines that a plan has to know."""
 OPEN = "self"
 """The publication that every client has in a backtest of fixes."""
@@ -63,11 +63,11 @@ def backtest_fixes(
     router = Router(plan, share_keys(len(plan.shares), len(plan.shares)))
     routed = fixes.mapInArrow(partial(_route_fixes, decoder, router), PACKET)
     with _kept(routed) as packets, _scratch() as folder:
-        first, last = _span(packets)
+        first, last, rows = _span(packets)
         stamped = [replace(op, time=first or 0) for op in definitions]
-        name = distribute(fixes.sparkSession, stamped, folder)
-        job = Job(plan, name, lateness, OPEN, decoder.attributes)
-        return Summary(_matched(packets, job, router, out, last, is_log=False), plan, first, last)
+        job = Job(plan, distribute(fixes.sparkSession, stamped, folder), lateness, OPEN)
+        counts = _matched(packets, job, router, out, last, is_log=False)
+        return Summary(counts + Counter(rows=rows), plan, first, last)
 
 
 def backtest_log(
@@ -77,13 +77,14 @@ def backtest_log(
     """Match the ops of a log in its order, after statements that hold from the first op on."""
     parts = spark.createDataFrame(parts_of(files), PARTS).repartition(max(1, spark.sparkContext.defaultParallelism))
     with _kept(parts.mapInArrow(_decode_log, PACKET)) as decoded, _scratch() as folder:
-        first, last = _span(decoded)
+        first, last, rows = _span(decoded)
         stamped = [replace(op, time=first or 0) for op in definitions]
         plan = whole_plan([*stamped, *_telling(decoded)], shards, slices)
         router = Router(plan, share_keys(len(plan.shares), len(plan.shares)))
         job = Job(plan, distribute(spark, stamped, folder), lateness)
-        packets = decoded.filter(f.col("key") != TELLING).mapInArrow(partial(_route_log, router), PACKET)
-        return Summary(_matched(packets, job, router, out, None, is_log=True), plan, first, last)
+        packets = decoded.mapInArrow(partial(_route_log, router), PACKET)
+        counts = _matched(packets, job, router, out, None, is_log=True)
+        return Summary(counts + Counter(rows=rows), plan, first, last)
 
 
 # ---- source, decode, route -------------------------------------------------------------------------------
@@ -94,6 +95,7 @@ def _route_fixes(decode: FixDecoder, router: Router, batches: Batches) -> Batche
         moves, bad = decode(batch)
         yield from router.packets(moves, ("", 0, number))
         yield from router.bad(bad, ("", 0, number))
+        yield router.seen(moves, len(batch), ("", 0, number))
 
 
 def _decode_log(batches: Batches) -> Batches:
@@ -103,8 +105,10 @@ def _decode_log(batches: Batches) -> Batches:
             for number, lines in enumerate(_grouped(read_part(path, start, part["stop"]), AT_ONCE)):
                 rows, bad, telling = log_rows(lines)
                 place = (path, start, number)
-                yield from Router(Plan(0, 1), (0,)).packets(rows, place)
-                yield from Router(Plan(0, 1), (0,)).bad(bad, place)
+                router = Router(Plan(0, 1), (0,))
+                yield from router.packets(rows, place)
+                yield from router.bad(bad, place)
+                yield router.seen(rows, len(rows) + len(bad), place)
                 if telling:
                     packed = pack(pa.RecordBatch.from_pydict({"line": pa.array(telling, pa.binary())}))
                     yield packet(TELLING, place, len(telling), (None, None), packed)
@@ -114,8 +118,10 @@ def _route_log(router: Router, batches: Batches) -> Batches:
     for batch in batches:
         for row in range(len(batch)):
             found = batch.slice(row, 1)
-            if found["key"][0].as_py() == BAD:
+            key = found["key"][0].as_py()
+            if key == BAD:
                 yield found
+            if key < 0:
                 continue
             place = (found["origin"][0].as_py(), found["start"][0].as_py(), found["number"][0].as_py())
             for rows in unpack([found["payload"][0].as_buffer()]):
@@ -134,9 +140,9 @@ def _telling(decoded: DataFrame) -> list[ops.Op]:
 def _matched(
     packets: DataFrame, job: Job, router: Router, out: Path, last: int | None, *, is_log: bool
 ) -> Counter[str]:
-    matched = packets.repartition(len(router.keys), "key").mapInArrow(
-        partial(_match, job, router.keys, str(out), last, is_log), COUNTS
-    )
+    match = partial(_match, job, router.keys, str(out), last, is_log)
+    every = packets.filter(f.col("key") >= BAD).union(_starters(packets.sparkSession, router.keys))
+    matched = every.repartition(len(router.keys), "key").mapInArrow(match, COUNTS)
     counts: Counter[str] = Counter()
     for row in matched.collect():
         counts[row["name"]] += row["count"]
@@ -189,10 +195,10 @@ def _counts(counts: dict[str, int]) -> pa.RecordBatch:
 # ---- shared ----------------------------------------------------------------------------------------------
 
 
-def _span(packets: DataFrame) -> tuple[int | None, int | None]:
-    """When the first and the last row was."""
-    found = packets.agg(f.min("first"), f.max("last")).first()
-    return (found[0], found[1]) if found else (None, None)
+def _span(packets: DataFrame) -> tuple[int | None, int | None, int]:
+    """When the first and the last row was, and how many there are."""
+    found = packets.filter(f.col("key") == SEEN).agg(f.min("first"), f.max("last"), f.sum("rows")).first()
+    return (found[0], found[1], found[2] or 0) if found else (None, None, 0)
 
 
 @contextmanager

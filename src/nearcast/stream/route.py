@@ -18,10 +18,12 @@ from nearcast.match.share import Plan, name_hashes
 from nearcast.stream.decode import Bad
 from nearcast.stream.packets import pack, packet
 
-__all__ = ["BAD", "Router", "partition_of", "share_keys"]
+__all__ = ["BAD", "SEEN", "Router", "partition_of", "share_keys"]
 
 BAD = -1
 """The key of rows that cannot be read."""
+SEEN = -2
+"""The key of a note of how many rows there were, from when to when."""
 BADS = pa.schema([("content", pa.string()), ("reason", pa.string())])
 _MASK = 2**32 - 1
 
@@ -48,6 +50,10 @@ class Router:
                 [pa.array(column, pa.string()) for column in zip(*rows, strict=True)], schema=BADS
             )
             yield packet(BAD, place, len(rows), (None, None), pack(batch))
+
+    @staticmethod
+    def seen(batch: pa.RecordBatch, rows: int, place: tuple[str, int, int]) -> pa.RecordBatch:
+        return packet(SEEN, place, rows, _span(batch), b"")
 
     def _by_shard(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.Array]]:
         """The rows of each shard: those of its own clients, and those that all see."""
@@ -77,8 +83,12 @@ class Router:
 
     @staticmethod
     def _packet(key: int, place: tuple[str, int, int], batch: pa.RecordBatch) -> pa.RecordBatch:
-        times = pc.min_max(batch["time"].view(pa.int64()))
-        return packet(key, place, len(batch), (times["min"].as_py(), times["max"].as_py()), pack(batch))
+        return packet(key, place, len(batch), _span(batch), pack(batch))
+
+
+def _span(batch: pa.RecordBatch) -> tuple[int | None, int | None]:
+    times = pc.min_max(batch["time"].view(pa.int64()))
+    return times["min"].as_py(), times["max"].as_py()
 
 
 def share_keys(shares: int, partitions: int) -> tuple[int, ...]:

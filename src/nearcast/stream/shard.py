@@ -6,6 +6,7 @@ several of one client at one time the least counts, and the others are duplicate
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -167,9 +168,9 @@ class _Fixes:
 
     def changed(self, row: int, kernel: Kernel) -> dict[str, bool | int | float | str]:
         """The attributes that the fix came with, as far as they are new."""
-        said = self.attributes[row] if self.attributes is not None else None
+        said = json.loads(self.attributes[row]) if self.attributes is not None else {}
         known = kernel.clients.attributes.get(int(self.row[row]), {})
-        return {name: value for name, value in (said or {}).items() if value is not None and known.get(name) != value}
+        return {name: value for name, value in said.items() if known.get(name) != value}
 
 
 def _codes(coded: object, column: pa.Array) -> Wholes:
