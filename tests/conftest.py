@@ -11,5 +11,5 @@ SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 
 settings.register_profile("default", deadline=None, max_examples=100, print_blob=True, suppress_health_check=SLOW)
 settings.register_profile("ci", parent=settings.get_profile("default"), max_examples=400)
-settings.register_profile("soak", parent=settings.get_profile("default"), max_examples=1000)
+settings.register_profile("soak", parent=settings.get_profile("default"), max_examples=250)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
