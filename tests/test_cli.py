@@ -6,9 +6,13 @@ import json
 import resource
 import subprocess
 import sys
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
+
+from nearcast import Reference, encode_notification
+from nearcast.demo import op_log
 
 ROOT = Path(__file__).parents[1]
 FIRST = ROOT / "examples" / "first" / "ops.jsonl"
@@ -179,7 +183,16 @@ def test_demo_runs() -> None:
     done = nearcast("demo")
     assert done.returncode == 0
     assert "dispatcher  enter  bus-" in done.stdout
-    assert "notifications from 895 fixes." in done.stdout
+    assert "164 notifications from 895 fixes in " in done.stdout
+    assert done.stdout.endswith(" and 1 slice.\n")
+
+
+def test_demo_tells_what_the_reference_tells() -> None:
+    told = [json.loads(line) for line in nearcast("demo", "--json").stdout.splitlines()]
+    reference = Reference()
+    defined = [encode_notification(n) for op in op_log() for n in reference.apply(op)]
+    assert sorted(told, key=itemgetter("id")) == sorted(map(json.loads, defined), key=itemgetter("id"))
+    assert [n["time"] for n in told] == sorted(n["time"] for n in told)
 
 
 @pytest.mark.parametrize("name", ["kernel", "language", "reference"])

@@ -336,16 +336,21 @@ def _named(text: str, option: str) -> tuple[str, str]:
 @cli.command()
 @as_json
 def demo(as_json: bool) -> None:
-    """Run the bundled example: buses of a city, its stops, and three standing subscriptions."""
+    """Run the bundled example on Spark: buses of a city, its stops, and three standing subscriptions."""
     console = Console(highlight=False)
-    if not as_json:
-        console.print(demonstration.INTRODUCTION)
-    told = 0
-    for notification in demonstration.notifications():
-        told += 1
-        click.echo(encode_notification(notification) if as_json else demonstration.line(notification))
-    if not as_json:
-        console.print(f"\n{told} notifications from {demonstration.fixes()} fixes.")
+    if as_json:
+        for notification in demonstration.run()[0]:
+            click.echo(encode_notification(notification))
+        return
+    console.print(demonstration.INTRODUCTION)
+    with console.status("Spark starts"):
+        told, summary = demonstration.run()
+    for notification in told:
+        click.echo(demonstration.line(notification))
+    click.echo(
+        f"\n{len(told)} notifications from {demonstration.fixes()} fixes in {summary['seconds']:.1f} s on Spark, "
+        f"shared among {_some(summary['shards'], 'shard')} and {_some(summary['slices'], 'slice')}."
+    )
 
 
 @cli.command()
@@ -368,6 +373,10 @@ def bench(name: str, cases: tuple[str, ...], quick: bool, as_json: bool) -> None
 
 
 # ---- shared ----------------------------------------------------------------------------------------
+
+
+def _some(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _read_text(file: str) -> str:

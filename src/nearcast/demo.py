@@ -1,15 +1,17 @@
-"""The demonstration: a bundled trace of buses, some stops, and a few standing subscriptions."""
+"""The demonstration: a bundled trace of buses, some stops, and a few standing subscriptions, matched on Spark."""
 
 from __future__ import annotations
 
 import csv
+import tempfile
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from nearcast.check import statement_ops
+from nearcast.language.oplog import encode_op
 from nearcast.language.parse import parse_publication
-from nearcast.match.reference import Reference
 from nearcast.model import op as ops
 from nearcast.model.fix import Position
 from nearcast.model.moment import MICROS, parse_time, time_text
@@ -17,9 +19,9 @@ from nearcast.model.notification import Notification
 from nearcast.model.shape import Point
 from nearcast.model.statement import Publication
 
-__all__ = ["INTRODUCTION", "fixes", "line", "notifications", "op_log"]
+__all__ = ["INTRODUCTION", "fixes", "line", "op_log", "run"]
 
-INTRODUCTION = """Forty minutes of buses in downtown Austin, matched by the reference engine.
+INTRODUCTION = """Forty minutes of buses in downtown Austin, matched on Spark.
   dispatcher  hears of every bus that stands at a stop for a minute or more
   rider       wants the 801 within 700 m, at most every ten minutes
   board       shows the nearest bus
@@ -48,10 +50,18 @@ def op_log() -> Iterator[ops.Op]:
     yield ops.Tick(time)
 
 
-def notifications() -> Iterator[Notification]:
-    reference = Reference()
-    for op in op_log():
-        yield from reference.apply(op)
+def run() -> tuple[list[Notification], dict[str, Any]]:
+    """What the buses told, by time, and the summary of the job: a backtest like any other."""
+    from nearcast.stream.backtest import Backtest, run_backtest  # noqa: PLC0415  # Spark is heavy
+    from nearcast.stream.session import spark_session  # noqa: PLC0415
+    from nearcast.stream.tables import read_notifications  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory(prefix="nearcast-demo-") as folder:
+        log, out = Path(folder) / "ops.jsonl", Path(folder) / "out"
+        log.write_bytes(b"".join(encode_op(op) + b"\n" for op in op_log()))
+        summary = run_backtest(spark_session("nearcast demo"), Backtest(out, log=[str(log)]))
+        told = read_notifications(out)
+    return sorted(told, key=lambda n: (n.time, n.subscriber, n.order)), summary
 
 
 def fixes() -> int:

@@ -6,6 +6,7 @@ the kernel can, and one by one where it cannot. What is told is the same, in the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, overload
@@ -19,10 +20,10 @@ from nearcast.match.fixes import Bools, Fixes
 from nearcast.match.kernel import Kernel
 from nearcast.model import op as ops
 from nearcast.model import schema
-from nearcast.model.notification import Notification
+from nearcast.model.notification import Cause, Kind, Notification, Reason
 from nearcast.model.space import Metric
 
-__all__ = ["apply_batch", "notification_batch"]
+__all__ = ["apply_batch", "notification_batch", "notifications_of"]
 
 
 @overload
@@ -178,6 +179,25 @@ def notification_batch(told: Sequence[Notification]) -> pa.RecordBatch:
         fields=list(schema.CAUSE),
     )
     return pa.RecordBatch.from_arrays([arrays[f.name] for f in schema.NOTIFICATIONS], schema=schema.NOTIFICATIONS)
+
+
+def notifications_of(batch: pa.RecordBatch) -> list[Notification]:
+    """The notifications that have these columns."""
+    rows = batch.set_column(1, "time", batch["time"].view(pa.int64())).to_pylist()
+    return [
+        Notification(
+            **row
+            | {
+                "kind": Kind(row["kind"]),
+                "reason": Reason(row["reason"]),
+                "cause": Cause(**row["cause"]),
+                "content": row["content"] or "",
+                "values": json.loads(row["values"] or "{}"),
+                "why": json.loads(row["why"] or "{}"),
+            }
+        )
+        for row in rows
+    ]
 
 
 def _between(rows: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
