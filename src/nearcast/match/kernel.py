@@ -8,6 +8,7 @@ lane has no state: before such an op its matching pairs are written out, and aft
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -74,7 +75,8 @@ class Kernel(Indexed):
         self._had_odd = False
         self._nearest = NearestLane(self.stage, self._odd, lambda: self._latest)
         self._zones = ZoneLane(self.stage)
-        self.lanes: tuple[Lane, ...] = (self._zones, SpotLane(self.stage), PairLane(self.stage), self._nearest)
+        self._pairs = PairLane(self.stage)
+        self.lanes: tuple[Lane, ...] = (self._zones, SpotLane(self.stage), self._pairs, self._nearest)
         self._touched: Touched | None = None
         self._scope: dict[StatementKey, dict[Key, Candidate]] = {}
         """While an op other than a move is applied: the pairs in lanes that it may turn."""
@@ -113,9 +115,29 @@ class Kernel(Indexed):
         columns = self.clients.columns
         columns.here[row], columns.clock[row], columns.seen[row] = True, now, now
         self._versions[f"publication:{name}/{publication.id}"] = (now, 0)
-        self.world.publications[name, publication.id] = Published(publication, (now, 0), FOREVER)
-        self._enter_publication((name, publication.id))
+        self.reopen(publication, now)
         self.counts["Publish"] += 1
+
+    def reopen(self, publication: Publication, since: int) -> None:
+        """Have a publication that was introduced, of a client that is here already."""
+        key = (publication.owner, publication.id)
+        self.world.publications[key] = Published(publication, (since, 0), FOREVER)
+        self._enter_publication(key)
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether all that it knows, besides statements, is in the columns of clients."""
+        return self.is_compiled and not self._nearest.held and not self._pairs.held and not self.clients.held
+
+    def heed(self, marks: Marks, counts: Mapping[str, int]) -> None:
+        """Note how far time has come elsewhere, where the same ops were applied; the columns of clients are set."""
+        self._everyone, self._latest, self._versions = marks.everyone, marks.latest, marks.versions
+        self.counts = Counter(counts)
+
+    @property
+    def may_end(self) -> bool:
+        """Whether something ends by itself as time passes."""
+        return bool(self.clients.leases or self._ending[0] or self._ending[1])
 
     # ---- moves in bulk ---------------------------------------------------------------------------
 

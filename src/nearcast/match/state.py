@@ -35,7 +35,7 @@ from nearcast.model.schema import STATE, STATE_VERSION
 from nearcast.model.shape import Disc, Geometry, Point
 from nearcast.model.statement import Publication, Subscription
 
-__all__ = ["Tables", "layer_of", "layer_table", "restore", "snapshot"]
+__all__ = ["Tables", "client_table", "enter_clients", "heed", "layer_of", "layer_table", "restore", "snapshot"]
 
 Tables = Mapping[str, pa.Table]
 Row = tuple[Any, ...]
@@ -43,27 +43,31 @@ Row = tuple[Any, ...]
 _LAST = int(np.iinfo(np.int64).max)
 
 
-def snapshot(kernel: Kernel) -> dict[str, pa.Table]:
-    """The whole state, as the tables of `schema.STATE`.
+def snapshot(kernel: Kernel, opened: str | None = None, only: Iterable[str] = STATE) -> dict[str, pa.Table]:
+    """The whole state, as the tables of `schema.STATE`, or some of them.
 
-    The columns of clients are the kernel's own: write them, or copy them, before the kernel goes on.
+    The columns of clients are the kernel's own: write them, or copy them, before the kernel goes on. What clients
+    publish under the id ``opened`` is left out, for whoever knows that they all do.
     """
     marks, world, subscribed = kernel.marks, kernel.world, list(kernel.subscriptions.values())
+    published = (p for p in world.publications.values() if p.publication.id != opened)
+    end = f"/{opened}"
+    versions = ((entity, *v) for entity, v in marks.versions.items() if opened is None or not entity.endswith(end))
     rows: dict[str, Iterable[Row]] = {
         "system": [(kernel.lateness, _micros(marks.everyone), _micros(marks.latest))],
         "counts": kernel.counts.items(),
-        "versions": ((entity, *version) for entity, version in marks.versions.items()),
+        "versions": versions,
         "definitions": _definition_rows(world),
         "regions": (_region_row(layer.name, r) for layer in world.layers.values() for r in layer.regions),
         "particulars": _particular_rows(kernel.clients),
         "held": _held_rows(kernel.clients),
-        "publications": (_statement_row(p, p.publication) for p in world.publications.values()),
+        "publications": (_statement_row(p, p.publication) for p in published),
         "subscriptions": ((*_statement_row(s, s.subscription), _latch_text(s.latches)) for s in subscribed),
         "pairs": (_pair_row(s, key, pair) for s in subscribed for key, pair in s.pairs.items()),
         "histories": _history_rows(marks.relations),
         "dues": ((*holder, due, encode(who)) for holder, held in marks.relations.items() for due, who in held.dues),
     }
-    return {name: _table(name, rows[name]) if name in rows else _client_table(kernel.clients) for name in STATE}
+    return {name: _table(name, rows[name]) if name in rows else client_table(kernel.clients) for name in only}
 
 
 def restore(tables: Tables, share: Share | None = None) -> Kernel:
@@ -74,16 +78,27 @@ def restore(tables: Tables, share: Share | None = None) -> Kernel:
         return _restored(tables, share)
 
 
+def heed(kernel: Kernel, tables: Tables) -> None:
+    """Bring a kernel to the time and the counts of a snapshot; all else in it is so already."""
+    kernel.heed(_marks(tables), dict(_rows(tables, "counts")))
+
+
+def _marks(tables: Tables) -> Marks:
+    with _reading("system"):
+        _, everyone, latest = next(_rows(tables, "system"))
+    versions = {entity: (version, ordinal) for entity, version, ordinal in _rows(tables, "versions")}
+    return Marks(_moment(everyone, NEVER), _moment(latest, NEVER), versions, _relations(tables))
+
+
 def _restored(tables: Tables, share: Share | None) -> Kernel:
     with _reading("system"):
-        lateness, everyone, latest = next(_rows(tables, "system"))
+        lateness, _, _ = next(_rows(tables, "system"))
     kernel = Kernel(lateness, share)
     kernel.counts.update(dict(_rows(tables, "counts")))
     _define(kernel.world, tables)
-    _enter_clients(kernel.clients, tables)
-    versions = {entity: (version, ordinal) for entity, version, ordinal in _rows(tables, "versions")}
-    marks = Marks(_moment(everyone, NEVER), _moment(latest, NEVER), versions, _relations(tables))
-    kernel.resume(marks, _published(tables), _subscribed(tables))
+    enter_clients(kernel.clients, tables["clients"])
+    _enter_particulars(kernel.clients, tables)
+    kernel.resume(_marks(tables), _published(tables), _subscribed(tables))
     return kernel
 
 
@@ -219,7 +234,8 @@ def _regions(tables: Tables) -> dict[str, list[LayerRegion]]:
 # ---- clients -------------------------------------------------------------------------------------------
 
 
-def _client_table(clients: Clients) -> pa.Table:
+def client_table(clients: Clients) -> pa.Table:
+    """The columns of all clients, by their rows."""
     n, held = len(clients.names), clients.columns
     columns = {name: pa.array(getattr(held, name)[:n]) for name in ClientColumns.FIELDS if name != "place"}
     codes = pa.array(held.place[:n], mask=held.place[:n] < 0)
@@ -246,8 +262,8 @@ def _held_rows(clients: Clients) -> Iterator[Row]:
             yield clients.names.text(row), fix.time, x, y, at.altitude, at.floor, at.accuracy, at.place
 
 
-def _enter_clients(clients: Clients, tables: Tables) -> None:
-    table = tables["clients"]
+def enter_clients(clients: Clients, table: pa.Table) -> None:
+    """Set the columns of some clients, known or new."""
     with _reading("clients"):
         names = _values(table["name"])
         rows = clients.rows(names)
@@ -255,9 +271,12 @@ def _enter_clients(clients: Clients, tables: Tables) -> None:
             raise ValueError("a client is there twice")
         for name in ClientColumns.FIELDS.keys() - {"place"}:
             getattr(clients.columns, name)[rows] = table[name].to_numpy()
-        place = table["place"].combine_chunks()
+        place = table.select(["place"]).unify_dictionaries()["place"].combine_chunks()
         paths = clients.paths.codes([_text(path) for path in place.dictionary.cast(pa.binary()).to_pylist()])
-        clients.columns.place[rows] = [-1 if i is None else paths[i] for i in place.indices.to_pylist()]
+        clients.columns.place[rows] = np.append(paths, -1)[place.indices.fill_null(-1).to_numpy()]
+
+
+def _enter_particulars(clients: Clients, tables: Tables) -> None:
     with _reading("particulars"):
         for name, attributes, lease, lateness, newest in _rows(tables, "particulars"):
             row = clients.row(name)

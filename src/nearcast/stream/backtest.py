@@ -34,7 +34,7 @@ from nearcast.stream.lines import files_of
 from nearcast.stream.pipeline import Summary, backtest_fixes, backtest_log, check_out
 from nearcast.stream.sources import attributes_asked, read_fixes
 
-__all__ = ["Backtest", "definitions_from", "read_layer_file", "run_backtest"]
+__all__ = ["Backtest", "definitions_from", "one_line", "read_layer_file", "run_backtest"]
 
 WATCHER = "backtest"
 """Who hears, where no statement says."""
@@ -65,7 +65,7 @@ def run_backtest(spark: SparkSession, test: Backtest) -> dict[str, Any]:
     try:
         done = _run_log(spark, test) if test.log else _run_fixes(spark, test)
     except PySparkException as error:
-        raise PipelineError(_one_line(error)) from error
+        raise PipelineError(one_line(error)) from error
     summary = {"out": str(test.out), **summary_of(done), "seconds": round(time.monotonic() - start, 3)}
     (test.out / "_summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     return summary
@@ -103,7 +103,7 @@ def _shards(spark: SparkSession, paths: Sequence[str]) -> int:
     return cores * max(1, math.ceil(size / SHARD / cores))
 
 
-def _one_line(error: PySparkException) -> str:
+def one_line(error: PySparkException) -> str:
     """The reason, without the trace of whatever was running it."""
     said = [line for line in (error.getMessage() or str(error)).splitlines() if line.strip()] or ["Spark failed"]
     said = [line for line in said if not line.startswith("SQLSTATE")]

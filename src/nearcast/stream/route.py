@@ -18,7 +18,7 @@ from nearcast.match.share import Plan, name_hashes
 from nearcast.stream.decode import Bad
 from nearcast.stream.packets import pack, packet
 
-__all__ = ["BAD", "SEEN", "Router", "partition_of", "share_keys"]
+__all__ = ["BAD", "BADS", "SEEN", "Router", "partition_of", "share_keys"]
 
 BAD = -1
 """The key of rows that cannot be read."""

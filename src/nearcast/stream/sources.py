@@ -21,7 +21,7 @@ from nearcast.model import op as ops
 from nearcast.stream.decode import CORRUPT, FixDecoder, fix_columns
 from nearcast.stream.lines import PARTS, files_of, parts_of, read_part
 
-__all__ = ["attributes_asked", "read_fixes"]
+__all__ = ["attributes_asked", "decoder_of", "read_fixes"]
 
 Batches = Iterator[pa.RecordBatch]
 TABLES = (".parquet", ".csv")
@@ -40,12 +40,12 @@ def read_fixes(
     kind, names = kinds.pop(), [str(path) for path in files]
     if kind in TABLES:
         found = spark.read.parquet(*names) if kind == ".parquet" else _csv(spark, names)
-        decoder = _decoder([name for name in found.columns if name != CORRUPT], renamed, asked)
+        decoder = decoder_of([name for name in found.columns if name != CORRUPT], renamed, asked)
         if kind == ".parquet":
             found = found.select(*dict.fromkeys([*decoder.columns.values(), *(name for name, _ in decoder.attributes)]))
         return found, decoder
     columns = _json_columns(files[0], kind)
-    decoder = _decoder(columns, renamed, asked)
+    decoder = decoder_of(columns, renamed, asked)
     wanted = list(dict.fromkeys([*decoder.columns.values(), *(name for name, _ in decoder.attributes)]))
     schema = ", ".join(f"`{name}` string" for name in (*wanted, CORRUPT))
     size = {} if kind != ".geojson" else {"size": 2**60}
@@ -79,7 +79,7 @@ def _conditions(op: ops.Op) -> tuple[Any, ...]:
     return ()
 
 
-def _decoder(columns: Sequence[str], renamed: Mapping[str, str], asked: Mapping[str, type | None]) -> FixDecoder:
+def decoder_of(columns: Sequence[str], renamed: Mapping[str, str], asked: Mapping[str, type | None]) -> FixDecoder:
     known = fix_columns(columns, renamed)
     further = [(name, kind) for name, kind in asked.items() if name in columns and name not in known.values()]
     return FixDecoder(known, tuple(further))

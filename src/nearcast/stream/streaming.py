@@ -1,0 +1,273 @@
+"""The pipeline over what does not end: source → decode → route → match → sink, in micro-batches, exactly once.
+
+Spark notes which rows a batch has before it runs it, and keeps each share's state from batch to batch. So a batch that
+was cut short runs again on the same rows and the same state, tells the same, and writes the same files under the same
+names; the sink on NATS goes on after what its stream already has.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from nearcast.errors import PipelineError
+from nearcast.language.oplog import decode_op
+from nearcast.log.packet import decode
+from nearcast.log.subjects import OPS_STREAM, OUT_STREAM
+from nearcast.match.share import Plan, whole_plan
+from nearcast.model import op as ops
+from nearcast.model.schema import OPS
+from nearcast.stream.backtest import one_line
+from nearcast.stream.decode import FixDecoder
+from nearcast.stream.files import NotificationFiles, write_dead
+from nearcast.stream.job import Job, distribute
+from nearcast.stream.lines import log_rows
+from nearcast.stream.nats_sink import NatsSink
+from nearcast.stream.nats_source import NatsSource
+from nearcast.stream.packets import pack, packet, unpack
+from nearcast.stream.pipeline import OPEN, PACKET
+from nearcast.stream.route import BADS, Router, share_keys
+from nearcast.stream.sources import attributes_asked, decoder_of
+from nearcast.stream.stateful import BADLY, OUT, Matcher
+
+__all__ = ["Stream", "run_stream"]
+
+Batches = Iterator[pa.RecordBatch]
+COUNTS = "name string, count long"
+PAUSE = 0.2
+"""Seconds between two looks at a source that has nothing yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What to run. Ops come from ``nats``, or from files of a log that appear in ``folder``; ``fixes`` is a folder of
+    files of fixes instead."""
+
+    out: Path
+    checkpoint: Path
+    nats: str | None = None
+    ops_stream: str = OPS_STREAM
+    folder: Path | None = None
+    fixes: Path | None = None
+    definitions: Sequence[ops.Op] = ()
+    columns: dict[str, str] = field(default_factory=dict)
+    to_nats: str | None = None
+    out_stream: str = OUT_STREAM
+    most: int | None = None
+    """Messages, or files, in a micro-batch."""
+    shards: int | None = None
+    slices: int = 1
+    lateness: int = 0
+    once: bool = False
+    """Stop when all that is there has been taken."""
+
+
+def run_stream(
+    spark: SparkSession, stream: Stream, told: Callable[[dict[str, Any]], None] | None = None
+) -> Counter[str]:
+    """Run until it ends or is stopped; gives what was counted. ``told`` hears of each batch."""
+    counts: Counter[str] = Counter()
+
+    def sink(batch: DataFrame, number: int) -> None:
+        done = _sink(batch, number, stream)
+        counts.update(done)
+        if told is not None:
+            told({"batch": number, **done})
+
+    try:
+        query = _query(spark, stream, sink)
+        query.awaitTermination()
+    except PySparkException as error:
+        raise PipelineError(one_line(error)) from error
+    return counts
+
+
+def _query(spark: SparkSession, stream: Stream, sink: Callable[[DataFrame, int], None]) -> StreamingQuery:
+    job, keys = _job(spark, stream)
+    router, is_log = Router(job.plan, keys), stream.fixes is None
+    spark.conf.set("spark.sql.shuffle.partitions", str(_partitions(spark, job.plan)))
+    rows, route = _source(spark, stream, router)
+    matched = (
+        rows.mapInArrow(route, PACKET)
+        .groupBy("key")
+        .transformWithStateInPandas(Matcher(job, keys, is_log), OUT, "append", "none")
+    )
+    writer = matched.writeStream.option("checkpointLocation", str(stream.checkpoint / "spark")).foreachBatch(sink)
+    return (writer.trigger(availableNow=True) if stream.once else writer).start()
+
+
+# ---- source, decode, route -------------------------------------------------------------------------------
+
+
+def _source(spark: SparkSession, stream: Stream, router: Router) -> tuple[DataFrame, Callable[[Batches], Batches]]:
+    if stream.nats is not None:
+        spark.dataSource.register(NatsSource)
+        reader = spark.readStream.format("nearcast_nats").option("url", stream.nats).option("stream", stream.ops_stream)
+        return (reader.option("most", stream.most) if stream.most else reader).load(), partial(_route_messages, router)
+    reader = spark.readStream.option("maxFilesPerTrigger", stream.most or 1000)
+    if stream.folder is not None:
+        found = reader.format("binaryFile").option("pathGlobFilter", "*.jsonl").load(str(stream.folder))
+        return found.select("path", "content"), partial(_route_files, router)
+    assert stream.fixes is not None
+    like = spark.read.parquet(str(stream.fixes))
+    decoder = decoder_of(like.columns, stream.columns, attributes_asked(stream.definitions))
+    wanted = list(dict.fromkeys([*decoder.columns.values(), *(name for name, _ in decoder.attributes)]))
+    fixes = reader.schema(like.schema).parquet(str(stream.fixes)).select(*wanted)
+    return fixes, partial(_route_fixes, decoder, router)
+
+
+def _route_messages(router: Router, batches: Batches) -> Batches:
+    """The messages of a task are in order, and come as one packet a share."""
+    for batch in batches:
+        if not len(batch):
+            continue
+        formats, payloads = batch["format"].to_pylist(), batch["payload"].to_pylist()
+        rows = pa.Table.from_batches([decode(*message) for message in zip(formats, payloads, strict=True)], OPS)
+        (all_rows,) = rows.combine_chunks().to_batches() or [None]
+        if all_rows is not None:
+            yield from router.packets(all_rows, ("", batch["sequence"][0].as_py(), 0))
+
+
+def _route_files(router: Router, batches: Batches) -> Batches:
+    for batch in batches:
+        for path, content in zip(batch["path"].to_pylist(), batch["content"].to_pylist(), strict=True):
+            rows, bad, _ = log_rows(content.splitlines(keepends=True))
+            yield from router.packets(rows, (path, 0, 0))
+            yield from _badly(router, bad)
+
+
+def _route_fixes(decoder: FixDecoder, router: Router, batches: Batches) -> Batches:
+    for number, batch in enumerate(batches):
+        moves, bad = decoder(batch)
+        yield from router.packets(moves, ("", 0, number))
+        yield from _badly(router, bad)
+
+
+def _badly(router: Router, bad: Sequence[tuple[str, str]]) -> Batches:
+    """What could not be read goes with the first share, so that it is written once too."""
+    if bad:
+        columns = [pa.array(column, pa.string()) for column in zip(*bad, strict=True)]
+        payload = pack(pa.RecordBatch.from_arrays(columns, schema=BADS))
+        yield packet(router.keys[0], (BADLY, 0, 0), len(bad), (None, None), payload)
+
+
+# ---- sink ------------------------------------------------------------------------------------------------
+
+
+def _sink(batch: DataFrame, number: int, stream: Stream) -> Counter[str]:
+    """Write a batch: files on the machines that matched it, messages in one order from here."""
+    if stream.to_nats is not None:
+        batch.persist()
+    counts: Counter[str] = Counter()
+    for row in batch.mapInArrow(partial(_write, str(stream.out), number), COUNTS).collect():
+        counts[row["name"]] += row["count"]
+    if stream.to_nats is not None:
+        rows = batch.orderBy("share").select("told").toLocalIterator()
+        NatsSink(stream.to_nats, stream.out_stream).write(number, (line for row in rows for line in _lines(row[0])))
+        batch.unpersist()
+    return counts
+
+
+def _write(out: str, number: int, batches: Batches) -> Batches:
+    counts: Counter[str] = Counter()
+    for batch in batches:
+        for row in batch.to_pylist():
+            name = f"batch-{number:09d}-share-{row['share']:05d}"
+            with NotificationFiles(Path(out), name) as files:
+                for told in unpack([row["told"]]):
+                    files.write(told)
+            write_dead(Path(out), name, json.loads(row["dead"]))
+            counts.update(json.loads(row["counts"]))
+    yield pa.RecordBatch.from_pydict({"name": list(counts), "count": list(counts.values())})
+
+
+def _lines(told: bytes) -> Iterator[tuple[str, str, bytes]]:
+    for batch in unpack([told]):
+        for row in batch.to_pylist():
+            yield row["id"], row["subscriber"], json.dumps(row, default=str).encode()
+
+
+# ---- the job ---------------------------------------------------------------------------------------------
+
+
+def _job(spark: SparkSession, stream: Stream) -> tuple[Job, tuple[int, ...]]:
+    """What the checkpoint began with; at the first start, what is asked for, from the time of the first op on."""
+    noted = stream.checkpoint / "job.json"
+    said = [_line(op) for op in stream.definitions]
+    if noted.is_file():
+        begun = json.loads(noted.read_text(encoding="utf-8"))
+        if begun["definitions"] != said:
+            raise PipelineError(
+                f"{stream.checkpoint} began with other statements or layers; send changes through the log, "
+                "or name another checkpoint"
+            )
+    else:
+        plan = _plan(spark, stream)
+        begun = {
+            "definitions": said, "first": _first(spark, stream), "lateness": stream.lateness,
+            "shards": plan.shards, "slices": plan.slices, "stations": sorted(plan.stations),
+            "roamers": sorted(plan.roamers),
+        }  # fmt: skip
+        stream.checkpoint.mkdir(parents=True, exist_ok=True)
+        part = noted.with_suffix(".part")
+        part.write_text(json.dumps(begun), encoding="utf-8")
+        part.replace(noted)
+    stations, roamers = frozenset(begun["stations"]), frozenset(begun["roamers"])
+    plan = Plan(begun["shards"], begun["slices"], stations, roamers)
+    stamped = [replace(op, time=begun["first"]) for op in stream.definitions]
+    name = distribute(spark, stamped, stream.checkpoint)
+    opens = OPEN if stream.fixes is not None else None
+    return Job(plan, name, begun["lateness"], opens), share_keys(len(plan.shares), _partitions(spark, plan))
+
+
+def _plan(spark: SparkSession, stream: Stream) -> Plan:
+    """Who subscribes from the beginning is a station; what others will subscribe to is for slices."""
+    shards = stream.shards or spark.sparkContext.defaultParallelism
+    known = whole_plan(stream.definitions, shards, max(1, stream.slices))
+    slices = max(stream.slices, 1 if not known.shards or known.slices else 0)
+    return Plan(known.shards, slices, known.stations, known.roamers)
+
+
+def _partitions(spark: SparkSession, plan: Plan) -> int:
+    return min(len(plan.shares), spark.sparkContext.defaultParallelism)
+
+
+def _line(op: ops.Op) -> str:
+    """An op as it is compared with what a checkpoint began with."""
+    return repr(op) if isinstance(op, ops.DefineLayer) else str(op)
+
+
+def _first(spark: SparkSession, stream: Stream) -> int:
+    """The time of the first op, which is waited for."""
+    while True:
+        found = _look(spark, stream)
+        if found is not None:
+            return found
+        time.sleep(PAUSE)
+
+
+def _look(spark: SparkSession, stream: Stream) -> int | None:
+    if stream.nats is not None:
+        spark.dataSource.register(NatsSource)
+        reader = spark.read.format("nearcast_nats").option("url", stream.nats).option("stream", stream.ops_stream)
+        row = reader.option("first", 1).option("last", 1).load().first()
+        return None if row is None else decode(row["format"], bytes(row["payload"]))["time"][0].value
+    if stream.folder is not None:
+        for path in sorted(stream.folder.glob("*.jsonl")):
+            with path.open("rb") as lines:
+                for line in lines:
+                    if line.strip():
+                        return decode_op(line).time
+        return None
+    return 0
