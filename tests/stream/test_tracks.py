@@ -19,21 +19,19 @@ from nearcast.model.fix import Located, Position
 from nearcast.model.metric import EARTH
 from nearcast.model.moment import MICROS
 from nearcast.model.place import Place
-from nearcast.model.schema import MOVES
+from nearcast.model.schema import MOVES, STAYS, TRIPS
 from nearcast.model.shape import Box, Disc, Geometry, Point
+from nearcast.stream.places import resolve
 from nearcast.stream.tracks import (
     DUPLICATE,
     INACCURATE,
     JUMP,
     NOT_ON_EARTH,
     NULL_ISLAND,
-    STAYS,
-    TRIPS,
     Tracks,
     _whole_clients,
     clean,
     reasons,
-    resolve,
     stays,
     trips,
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-__all__ = ["CAUSE", "MOVES", "NOTIFICATIONS", "OPS", "REFUSED", "STATE", "STATE_VERSION", "TIME"]
+__all__ = [
+    "CAUSE", "MOVES", "NOTIFICATIONS", "OPS", "REFUSED", "SPAN", "STATE", "STATE_VERSION", "STAYS", "TIME", "TRIPS",
+]  # fmt: skip
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -55,6 +57,25 @@ NOTIFICATIONS = pa.schema(
 
 REFUSED = pa.schema([pa.field("row", pa.int64(), nullable=False), pa.field("reason", pa.string(), nullable=False)])
 """The rows of a batch that were left out, and why."""
+
+# ---- tracks --------------------------------------------------------------------------------------------
+
+SPAN = (
+    pa.field("client", pa.string(), nullable=False),
+    pa.field("start", TIME, nullable=False),
+    pa.field("end", TIME, nullable=False),
+    pa.field("duration", pa.float64(), nullable=False),
+    pa.field("fixes", pa.int64(), nullable=False),
+)
+"""A part of a client's track; the duration is in seconds."""
+
+STAYS = pa.schema([*SPAN, *(MOVES.field(name) for name in ("x", "y", "altitude", "floor", "place"))])
+"""Where a client stayed: the position is that of the fix it began with."""
+
+TRIPS = pa.schema(
+    [*SPAN, *(pa.field(name, pa.float64()) for name in ("length", "straight", "from_x", "from_y", "to_x", "to_y"))]
+)
+"""How a client got from one stay to the next: metres along its fixes, and from the first to the last of them."""
 
 # ---- state ---------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Tracks on Spark: fixes that are fit for use, where clients stayed, how they went on, and in which places.
+"""Tracks on Spark: fixes that are fit for use, where clients stayed, and how they went on.
 
 A client's fixes must be seen in order, and all of them by one worker. So each partition is sorted, and cut only between
 clients; plain functions of columns then take many clients at a time. To hand over each client by itself, as grouping
@@ -8,7 +8,7 @@ does, takes four times as long if there are a hundred thousand of them, and no l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -18,7 +18,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from numba import objmode
-from pyspark import Broadcast
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everyone calls it
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -26,42 +25,20 @@ from pyspark.sql.types import AtomicType, StringType, StructField, StructType, V
 
 from nearcast.errors import PipelineError
 from nearcast.match.compiled import njit
-from nearcast.match.crossings import inside
 from nearcast.match.fixes import Fixes
-from nearcast.match.globe import band, to_space
-from nearcast.match.regions import Sites, lengths
-from nearcast.model.metric import EARTH
+from nearcast.match.globe import band
+from nearcast.match.regions import lengths
 from nearcast.model.moment import MICROS
-from nearcast.model.place import Place
-from nearcast.model.schema import MOVES, TIME
-from nearcast.model.shape import Geometry
+from nearcast.model.schema import MOVES, SPAN, STAYS, TRIPS
+from nearcast.stream.located import FIXES, Batches, Reals, Wholes, in_space, reals, require
 
 __all__ = [
-    "DUPLICATE", "INACCURATE", "JUMP", "NOT_ON_EARTH", "NULL_ISLAND", "STAYS", "TRIPS",
-    "Cleaned", "Tracks", "clean", "reasons", "resolve", "stays", "trips",
+    "DUPLICATE", "INACCURATE", "JUMP", "NOT_ON_EARTH", "NULL_ISLAND",
+    "Cleaned", "Tracks", "clean", "reasons", "stays", "trips",
 ]  # fmt: skip
 
 Bools = npt.NDArray[np.bool_]
-Reals = npt.NDArray[np.float64]
-Wholes = npt.NDArray[np.int64]
-Batches = Iterator[pa.RecordBatch]
 Find = Callable[["Tracks", float, int], pa.RecordBatch]
-
-_SPAN = [
-    pa.field("client", pa.string(), nullable=False),
-    pa.field("start", TIME, nullable=False),
-    pa.field("end", TIME, nullable=False),
-    pa.field("duration", pa.float64(), nullable=False),
-    pa.field("fixes", pa.int64(), nullable=False),
-]
-
-STAYS = pa.schema([*_SPAN, *(MOVES.field(name) for name in ("x", "y", "altitude", "floor", "place"))])
-"""Where a client stayed: the position is that of the fix it began with, the duration is in seconds."""
-
-TRIPS = pa.schema(
-    [*_SPAN, *(pa.field(name, pa.float64()) for name in ("length", "straight", "from_x", "from_y", "to_x", "to_y"))]
-)
-"""How a client got from one stay to the next: metres along its fixes, and from the first to the last of them."""
 
 DUPLICATE = "another fix of the client at this time is less"
 JUMP = "it is too far from the last fix that was kept"
@@ -70,7 +47,6 @@ NULL_ISLAND = "the coordinate is (0, 0), where what is lost is said to be"
 INACCURATE = "it is less accurate than was asked for"
 
 _DUPLICATE, _JUMP = 1, 2
-_MOVES = from_arrow_schema(MOVES)
 
 
 # ---- clean -------------------------------------------------------------------------------------------
@@ -113,7 +89,7 @@ def clean(fixes: DataFrame, max_speed: float = 100.0, max_accuracy: float = math
     """
     if not (max_speed > 0 and max_accuracy >= 0):
         raise PipelineError(f"a speed of {max_speed} m/s and an accuracy of {max_accuracy} m keep nothing")
-    _require(fixes, "client", "time", "x", "y")
+    require(fixes, "client", "time", "x", "y")
     if "reason" in fixes.columns:
         raise PipelineError("the fixes have a column 'reason', which is where it is said why one is dropped")
     judged = StructType([*fixes.schema.fields, StructField("reason", StringType())])
@@ -134,7 +110,7 @@ def reasons(batch: pa.RecordBatch, max_speed: float, max_accuracy: float) -> pa.
     for rows, why in _faults(fixes, max_accuracy):
         reason[rows & (reason == 0)] = len(said)
         said.append(why)
-    x, y, space = _in_space(fixes.position[:, 0], fixes.position[:, 1])
+    x, y, space = in_space(fixes.position[:, 0], fixes.position[:, 1])
     _follow(_starts(batch), fixes.time, x, y, space, max_speed, reason)
     return pa.array(said, pa.string()).take(pa.array(reason))
 
@@ -212,11 +188,11 @@ class Tracks:
         self._batch = batch
         self._starts = _starts(batch)
         self._time = np.array(batch.column("time").view(pa.int64()))
-        self._x, self._y, self._space = _in_space(_reals(batch, "x"), _reals(batch, "y"))
+        self._x, self._y, self._space = in_space(reals(batch, "x"), reals(batch, "y"))
 
     def stays(self, radius: float, least: int) -> pa.RecordBatch:
         first, last = self._stays(radius, least)
-        rest = STAYS.names[len(_SPAN) :]
+        rest = STAYS.names[len(SPAN) :]
         return self._made(first, last, {name: self._batch.column(name).take(pa.array(first)) for name in rest})
 
     def trips(self, radius: float, least: int) -> pa.RecordBatch:
@@ -290,67 +266,13 @@ def _between(starts: Wholes, first: Wholes, last: Wholes) -> tuple[Wholes, Whole
     return begins[:n], ends[:n]
 
 
-# ---- places ------------------------------------------------------------------------------------------
-
-
-def resolve(located: DataFrame, places: Iterable[Place]) -> DataFrame:
-    """The same fixes or stays, or anything with x and y, with the ``place`` that each is in.
-
-    A place that was said stays. Otherwise it is the path of the smallest place that contains the point, at its
-    altitude and floor where the place asks for them; of equal ones, the least path. Null if there is none.
-    """
-    _require(located, "x", "y")
-    known = [(p.path, p.geometry) for p in places if p.geometry]
-    known.sort(key=lambda place: (EARTH.size(place[1].shape), place[0]))
-    held = located.sparkSession.sparkContext.broadcast(known)
-    others = [field for field in located.schema.fields if field.name != "place"]
-    order = located.columns if "place" in located.columns else [*located.columns, "place"]
-    found = located.mapInArrow(partial(_resolved, held), StructType([*others, StructField("place", StringType())]))
-    return found.select(*order)
-
-
-def _resolved(held: Broadcast[list[tuple[str, Geometry]]], batches: Batches) -> Batches:
-    sites = Sites(EARTH, True)
-    sites.put(range(len(held.value)), [geometry for _, geometry in held.value])
-    paths = pa.array([*(path for path, _ in held.value), None], pa.string())
-    for batch in batches:
-        place = paths.take(pa.array(_smallest(sites, batch)))
-        if "place" in batch.schema.names:
-            place = pc.coalesce(batch.column("place"), place)
-            batch = batch.drop_columns(["place"])  # noqa: PLW2901
-        yield batch.append_column("place", place)
-
-
-def _smallest(sites: Sites, batch: pa.RecordBatch) -> Wholes:
-    """The least row of the sites that hold each point; how many sites there are, if none does."""
-    x, y, altitude, floor = (_reals(batch, name) for name in ("x", "y", "altitude", "floor"))
-    x[~((np.abs(x) <= 180) & (np.abs(y) <= 90))] = np.nan
-    x, y, space = _in_space(x, y)
-    point, row = inside(sites, np.column_stack((x, y, space, altitude, floor)))
-    least = np.full(len(batch), len(sites), np.int64)
-    np.minimum.at(least, point, row)
-    return least
-
-
 # ---- shared ------------------------------------------------------------------------------------------
-
-
-def _require(frame: DataFrame, *names: str) -> None:
-    """That these columns are there, and that those which have a meaning have its type."""
-    types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
-    for name in names:
-        if name not in types:
-            raise PipelineError(f"there is no column {name!r}, only {', '.join(types)}")
-    for field in _MOVES:
-        wanted = field.dataType.simpleString()
-        if types.get(field.name, wanted) != wanted:
-            raise PipelineError(f"the column {field.name!r} has {types[field.name]}, and not {wanted}; cast it first")
 
 
 def _located(fixes: DataFrame) -> DataFrame:
     """The columns of `MOVES`, of fixes with a coordinate on the earth."""
-    _require(fixes, "client", "time", "x", "y")
-    columns = [f.name if f.name in fixes.columns else F.lit(None).cast(f.dataType).alias(f.name) for f in _MOVES]
+    require(fixes, "client", "time", "x", "y")
+    columns = [f.name if f.name in fixes.columns else F.lit(None).cast(f.dataType).alias(f.name) for f in FIXES]
     on_earth = F.col("x").between(-180, 180) & F.col("y").between(-90, 90)
     return fixes.select(*columns).where(on_earth & F.col("client").isNotNull() & F.col("time").isNotNull())
 
@@ -393,21 +315,6 @@ def _starts(batch: pa.RecordBatch) -> Wholes:
     turns = pc.not_equal(client[1:], client[:-1]).fill_null(True)
     found: Wholes = np.concatenate(([0], np.flatnonzero(turns) + 1, [len(batch)]))
     return found
-
-
-def _reals(batch: pa.RecordBatch, name: str) -> Reals:
-    """A column of numbers; what is missing is not one."""
-    if name not in batch.schema.names:
-        return np.full(len(batch), np.nan)
-    return np.array(batch.column(name).fill_null(np.nan))
-
-
-def _in_space(x: Reals, y: Reals) -> tuple[Reals, Reals, Reals]:
-    """Coordinates as compiled loops take them, and the points in space that they are."""
-    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    space = np.empty((len(x), 3))
-    to_space(x, y, True, space)
-    return x, y, space
 
 
 @njit
