@@ -12,7 +12,15 @@ import pytest
 from nearcast.errors import GeometryWarning, LanguageError
 from nearcast.language.format import RESERVED, shape_of, statement_text
 from nearcast.language.normalize import RULES
-from nearcast.language.parse import _parser, parse, parse_publication, parse_statements, parse_subscription
+from nearcast.language.parse import (
+    _parser,
+    parse,
+    parse_duration,
+    parse_length,
+    parse_publication,
+    parse_statements,
+    parse_subscription,
+)
 from nearcast.model.statement import Publication, Subscription
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -94,8 +102,16 @@ def test_every_rule_of_the_grammar_has_an_example() -> None:
     parser = _parser()
     named = {rule.alias or rule.origin.name for rule in parser.rules if rule.alias or not rule.options.expand1}
     texts = [*IDENTITIES, *(given.removesuffix(";") for _, given, _ in REWRITES)]
-    used = {tree.data for text in texts for tree in parser.parse(text).iter_subtrees()}
+    used = {tree.data for text in texts for tree in parser.parse(text, start="start").iter_subtrees()}
     assert {name for name in named if not name.startswith("__")} - used == set()
+
+
+def test_amounts_by_themselves() -> None:
+    assert (parse_length("300 yd"), parse_length("50m")) == (pytest.approx(274.32), 50.0)
+    assert (parse_duration("1 h 30 min"), parse_duration("5min")) == (5_400_000_000, 300_000_000)
+    for parse_amount, text in ((parse_length, "5 min"), (parse_length, "50"), (parse_duration, "5 m")):
+        with pytest.raises(LanguageError):
+            parse_amount(text)
 
 
 def test_a_repair_is_told() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-from typing import cast
+from typing import Any, cast
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -14,9 +14,13 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from nearcast.errors import LanguageError, ModelError, suggestion
 from nearcast.language.build import Builder
 from nearcast.language.normalize import normalize
+from nearcast.model import condition as c
 from nearcast.model.statement import Publication, Statement, Subscription
 
-__all__ = ["LONGEST", "parse", "parse_pieces", "parse_publication", "parse_statements", "parse_subscription"]
+__all__ = [
+    "LONGEST", "parse", "parse_duration", "parse_length", "parse_pieces", "parse_publication", "parse_statements",
+    "parse_subscription",
+]  # fmt: skip
 
 LONGEST = 1_000_000
 """Characters in one statement. More belongs in a layer, which travels as a file."""
@@ -59,7 +63,8 @@ _MEANING = {
 @cache
 def _parser() -> Lark:
     grammar = resources.files("nearcast.language").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True)
+    starts = ["start", "length", "duration"]
+    return Lark(grammar, start=starts, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
 
 def parse(text: str) -> Statement:
@@ -82,6 +87,16 @@ def parse_publication(text: str) -> Publication:
     if not isinstance(statement, Publication):
         raise LanguageError("this is not a publication", text, 0, "begin with PUBLISH")
     return statement
+
+
+def parse_length(text: str) -> float:
+    """Metres, from text such as ``0.5 km``."""
+    return cast(float, _built(text, 0, text, "length"))
+
+
+def parse_duration(text: str) -> int:
+    """Microseconds, from text such as ``1 h 30 min``."""
+    return cast(c.Duration, _built(text, 0, text, "duration")).micros
 
 
 def parse_statements(text: str) -> Iterator[Statement | LanguageError]:
@@ -107,15 +122,19 @@ def _one(text: str, offset: int, piece: str) -> Statement:
         raise LanguageError(
             f"a statement of {len(piece)} characters is too long", text, offset, "put regions in a layer"
         )
-    try:
-        tree = _parser().parse(piece)
-    except UnexpectedInput as error:
-        raise _explained(error, text, offset, piece) from None
-    built = Builder(text, offset).build(tree)
+    built = _built(text, offset, piece, "start")
     try:
         return normalize(built)  # type: ignore[no-any-return]
     except ModelError as error:
         raise LanguageError(str(error), text, offset + len(piece) - len(piece.lstrip())) from None
+
+
+def _built(text: str, offset: int, piece: str, rule: str) -> Any:
+    try:
+        tree = _parser().parse(piece, start=rule)
+    except UnexpectedInput as error:
+        raise _explained(error, text, offset, piece) from None
+    return Builder(text, offset).build(tree)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
