@@ -150,6 +150,11 @@ class Share:
         """Whether a client falls to this share."""
         return name_hash(client) % (self.plan.shards if self.is_shard else self.plan.slices) == self.number
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether, of several that see the same rows, this is the one to count them. All shards count stations'."""
+        return self.number == 0 if not self.is_shard else not self.plan.slices
+
     def sees(self, client: str | None) -> bool:
         """Whether the ops of a client, or of nobody, come here."""
         return not self.is_shard or client is None or client in self.plan.stations or self.has(client)

@@ -196,7 +196,9 @@ class Matcher(StatefulProcessor):
             self._parts.updateValue((part,), (data,))
         self._head.update((made.text,))
         keeper.head = made
-        counts = {**shard.counts, "stale": applied["stale"], "bad": len(dead), "refused": len(shard.refused)}
+        counts = {**shard.counts, "bad": len(dead), "refused": len(shard.refused)}
+        if shard.share.counts_rows:
+            counts |= {"rows": sum(map(len, batches)) + len(dead), "stale": applied["stale"]}
         yield pd.DataFrame(
             {
                 "share": [self.keys.index(int(key[0]))],

@@ -45,6 +45,8 @@ __all__ = ["Stream", "run_stream"]
 
 Batches = Iterator[pa.RecordBatch]
 COUNTS = "name string, count long"
+FILES = "path string, modificationTime timestamp, length long, content binary"
+"""As Spark gives whole files. Those of a batch are taken by name; a batch takes the oldest."""
 PAUSE = 0.2
 """Seconds between two looks at a source that has nothing yet."""
 
@@ -80,10 +82,11 @@ def run_stream(
     counts: Counter[str] = Counter()
 
     def sink(batch: DataFrame, number: int) -> None:
+        start = time.monotonic()
         done = _sink(batch, number, stream)
         counts.update(done)
         if told is not None:
-            told({"batch": number, **done})
+            told({"batch": number, **done, "seconds": round(time.monotonic() - start, 3)})
 
     try:
         query = _query(spark, stream, sink)
@@ -117,7 +120,7 @@ def _source(spark: SparkSession, stream: Stream, router: Router) -> tuple[DataFr
         return (reader.option("most", stream.most) if stream.most else reader).load(), partial(_route_messages, router)
     reader = spark.readStream.option("maxFilesPerTrigger", stream.most or 1000)
     if stream.folder is not None:
-        found = reader.format("binaryFile").option("pathGlobFilter", "*.jsonl").load(str(stream.folder))
+        found = reader.schema(FILES).format("binaryFile").option("pathGlobFilter", "*.jsonl").load(str(stream.folder))
         return found.select("path", "content"), partial(_route_files, router)
     assert stream.fixes is not None
     like = spark.read.parquet(str(stream.fixes))
@@ -233,10 +236,10 @@ def _job(spark: SparkSession, stream: Stream) -> tuple[Job, tuple[int, ...]]:
 
 def _plan(spark: SparkSession, stream: Stream) -> Plan:
     """Who subscribes from the beginning is a station; what others will subscribe to is for slices."""
-    shards = stream.shards or spark.sparkContext.defaultParallelism
-    known = whole_plan(stream.definitions, shards, max(1, stream.slices))
-    slices = max(stream.slices, 1 if not known.shards or known.slices else 0)
-    return Plan(known.shards, slices, known.stations, known.roamers)
+    known = whole_plan(stream.definitions, stream.shards or spark.sparkContext.defaultParallelism, 1)
+    shards = known.shards if known.stations else 0
+    slices = max(stream.slices, 1 if known.slices or not shards else 0)
+    return Plan(shards, slices, known.stations, known.roamers)
 
 
 def _partitions(spark: SparkSession, plan: Plan) -> int:
