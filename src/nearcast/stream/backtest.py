@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import shapely
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from shapely.geometry import mapping
@@ -31,7 +33,7 @@ from nearcast.model.moment import time_text
 from nearcast.model.space import Metric
 from nearcast.model.statement import FromRelation, Subscription
 from nearcast.stream.lines import files_of
-from nearcast.stream.pipeline import Summary, backtest_fixes, backtest_log, check_out
+from nearcast.stream.pipeline import Summary, backtest_fixes, backtest_log, check_out, clear_out, sweep_out
 from nearcast.stream.sources import attributes_asked, read_fixes
 
 __all__ = ["Backtest", "definitions_from", "one_line", "read_layer_file", "run_backtest"]
@@ -61,11 +63,13 @@ class Backtest:
 def run_backtest(spark: SparkSession, test: Backtest) -> dict[str, Any]:
     """Run it, and say what came of it."""
     start = time.monotonic()
+    test = replace(test, out=test.out.absolute())  # a worker may be in another folder
     check_out(test.out, test.overwrite)
     try:
         done = _run_log(spark, test) if test.log else _run_fixes(spark, test)
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise PipelineError(one_line(error)) from error
+    sweep_out(test.out)
     summary = {"out": str(test.out), **summary_of(done), "seconds": round(time.monotonic() - start, 3)}
     (test.out / "_summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     return summary
@@ -76,12 +80,14 @@ def _run_fixes(spark: SparkSession, test: Backtest) -> Summary:
     fixes, decoder = read_fixes(spark, test.fixes, test.columns, asked)
     plan = whole_plan(test.definitions, test.shards or _shards(spark, test.fixes), test.slices)
     earth = checked(test.definitions).world.metric is Metric.EARTH
+    clear_out(test.out)
     return backtest_fixes(fixes, decoder.on(earth), test.definitions, test.out, plan, test.lateness)
 
 
 def _run_log(spark: SparkSession, test: Backtest) -> Summary:
     files = files_of(test.log, (".jsonl", ".ndjson", ".json", ".log"))
     shards = test.shards or _shards(spark, test.log)
+    clear_out(test.out)
     return backtest_log(spark, files, test.definitions, test.out, shards, test.slices, test.lateness)
 
 
@@ -103,12 +109,18 @@ def _shards(spark: SparkSession, paths: Sequence[str]) -> int:
     return cores * max(1, math.ceil(size / SHARD / cores))
 
 
-def one_line(error: PySparkException) -> str:
+_TRACE = re.compile(r"\n\s*at |\n(JVM|Driver) stacktrace")
+"""Where Java begins to say where it was."""
+_STATE = re.compile(r"\s*SQLSTATE: \w{5}")
+
+
+def one_line(error: PySparkException | Py4JError) -> str:
     """The reason, without the trace of whatever was running it."""
-    said = [line for line in (error.getMessage() or str(error)).splitlines() if line.strip()] or ["Spark failed"]
-    said = [line for line in said if not line.startswith("SQLSTATE")]
-    is_trace = any(line.startswith("Traceback") or "Traceback (most" in line for line in said)
-    return (said[-1] if is_trace else said[0]).strip().removeprefix("nearcast.errors.")[:300]
+    message = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    lines = [line.strip() for line in _TRACE.split(message or "")[0].splitlines()]
+    said = [line for line in lines if line and not line.startswith("SQLSTATE")] or ["Spark failed"]
+    is_python = any("Traceback (most recent" in line for line in said)
+    return _STATE.sub("", said[-1 if is_python else 0]).removeprefix("nearcast.errors.")[:300]
 
 
 # ---- what is matched -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from nearcast.errors import ModelError, PipelineError, suggestion
 from nearcast.match.fixes import Fixes
+from nearcast.model.constraint import is_finite
 from nearcast.model.moment import parse_time
 from nearcast.model.schema import MOVES, TIME
 
@@ -31,6 +33,8 @@ NAMES = {"client": "client", "time": "time", "lon": "x", "lat": "y", "alt": "alt
 NEEDED = ("client", "time")
 CORRUPT = "_corrupt_record"
 """Where Spark puts a line that has not as many values as the header."""
+ORIGINAL = "_original_record"
+"""Where the text of a row is, if it says more than its columns."""
 _MOST = 1_000_000_000_000
 
 
@@ -72,7 +76,7 @@ class FixDecoder:
             for row in np.flatnonzero(rows).tolist() if np.any(rows) else ():
                 faults.setdefault(row, reason)
         if self.attributes:
-            said = _attributes(batch, self.attributes)
+            said = _attributes(batch, self.attributes, faults)
             moves = moves.append_column("attributes", said)
         if not faults:
             return moves, []
@@ -149,7 +153,7 @@ def _iso(column: pa.Array) -> pa.Array:
 
 def _seconds(column: pa.Array) -> pa.Array:
     if pa.types.is_integer(column.type):
-        if column.null_count < len(column) and pc.max(pc.abs(column)).as_py() > _MOST:
+        if column.null_count < len(column) and pc.max(pc.abs_checked(column)).as_py() > _MOST:
             raise ModelError("some times are no seconds")
         return pc.multiply(column.cast(pa.int64()), 1_000_000)
     if not pa.types.is_floating(column.type):
@@ -169,14 +173,23 @@ def _time(value: Any) -> int:
     return parse_time(float(value))
 
 
-def _attributes(batch: pa.RecordBatch, asked: Sequence[tuple[str, type | None]]) -> pa.Array:
+def _attributes(
+    batch: pa.RecordBatch, asked: Sequence[tuple[str, type | None]], faults: dict[int, str]
+) -> pa.Array:  # fmt: skip
     """What the rows say further, as JSON text; what comes as text is a number or a truth where it looks like one."""
     columns = [(name, kind, batch.column(batch.schema.get_field_index(name)).to_pylist()) for name, kind in asked]
     rows = []
     for row in range(len(batch)):
-        said = {name: _scalar(values[row], kind) for name, kind, values in columns if values[row] not in (None, "")}
-        rows.append(json.dumps(said, default=str))
+        said = {name: _scalar(values[row], kind) for name, kind, values in columns if not _is_missing(values[row])}
+        for name, value in said.items():
+            if not isinstance(value, str) and not is_finite(value):
+                faults.setdefault(row, f"{name} is not a finite number")
+        rows.append(json.dumps(said))
     return pa.array(rows, pa.string())
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value == "" or value != value  # noqa: PLR0124  # what is not a number
 
 
 def _scalar(value: Any, kind: type | None) -> Any:
@@ -185,9 +198,11 @@ def _scalar(value: Any, kind: type | None) -> Any:
     if isinstance(value, str):
         try:
             read = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
-        return read if isinstance(read, (bool, int, float)) else value
+        return read if isinstance(read, (bool, int, float)) and is_finite(read) else value
+    if isinstance(value, Decimal):
+        return float(value)
     return value if isinstance(value, (bool, int, float)) else str(value)
 
 
@@ -203,7 +218,7 @@ def _corrupt(batch: pa.RecordBatch) -> dict[int, str]:
 def _content(batch: pa.RecordBatch, row: int) -> str:
     """The row as it was found."""
     found = {name: batch.column(i)[row].as_py() for i, name in enumerate(batch.schema.names)}
-    if found.get(CORRUPT) is not None:
-        return str(found[CORRUPT])
-    found.pop(CORRUPT, None)
-    return json.dumps(found, default=str)
+    for name in (CORRUPT, ORIGINAL):
+        if found.get(name) is not None:
+            return str(found[name])
+    return json.dumps({name: value for name, value in found.items() if value is not None}, default=str)

@@ -79,7 +79,7 @@ def files_of(paths: Sequence[str], kinds: Sequence[str]) -> list[Path]:
     """The files that are named, and those in folders that are; none is an error."""
     found: list[Path] = []
     for name in paths:
-        path = Path(name)
+        path = Path(name).absolute()  # a worker may be in another folder
         if not path.exists():
             raise PipelineError(f"there is no {name}")
         inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith((".", "_")))

@@ -26,14 +26,14 @@ from nearcast.language.oplog import decode_op
 from nearcast.match.share import Plan, whole_plan
 from nearcast.model import op as ops
 from nearcast.stream.decode import FixDecoder
-from nearcast.stream.files import NotificationFiles, write_dead
+from nearcast.stream.files import DEAD, NotificationFiles, write_dead
 from nearcast.stream.job import Job, definitions_of, distribute
 from nearcast.stream.lines import PARTS, log_rows, parts_of, read_part
 from nearcast.stream.packets import pack, packet, unpack
 from nearcast.stream.route import BAD, SEEN, Router, share_keys
 from nearcast.stream.shard import Shard
 
-__all__ = ["Summary", "backtest_fixes", "backtest_log", "check_out"]
+__all__ = ["Summary", "backtest_fixes", "backtest_log", "check_out", "clear_out", "sweep_out"]
 
 Batches = Iterator[pa.RecordBatch]
 PACKET = "key long, origin string, start long, number long, rows long, first long, last long, payload binary"
@@ -232,8 +232,18 @@ def _grouped(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
 
 def check_out(out: Path, overwrite: bool) -> None:
     """Refuse to write among other results, unless they may go."""
-    if out.exists() and any(out.iterdir()):
-        if not overwrite:
-            raise PipelineError(f"{out} is not empty; name another folder, or give --overwrite")
-        shutil.rmtree(out)
+    if not overwrite and out.exists() and any(out.iterdir()):
+        raise PipelineError(f"{out} is not empty; name another folder, or give --overwrite")
+
+
+def clear_out(out: Path) -> None:
+    """Make room, once it is known that there is something to write."""
     out.mkdir(parents=True, exist_ok=True)
+    for path in out.iterdir():
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def sweep_out(out: Path) -> None:
+    """Remove what a worker that was killed had not finished; another has written it since."""
+    for path in (*out.glob("day=*/.*"), *out.glob(f"{DEAD}/.*")):
+        path.unlink(missing_ok=True)

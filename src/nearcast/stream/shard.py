@@ -1,7 +1,8 @@
 """One kernel of a job at work: it takes the rows of its share in order, and gives what they told.
 
 Rows of a log are in order already. Fixes of files have none, so they are put in order: by time, then by client; of
-several of one client at one time the least counts, and the others are duplicates.
+several of one client at one time the least counts, by its position and then by its attributes, and the others are
+duplicates.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from nearcast.match.kernel import Kernel
 from nearcast.match.share import Share
 from nearcast.model import op as ops
 from nearcast.model.fix import Position
+from nearcast.model.notification import Notification
 from nearcast.model.shape import Point
 from nearcast.model.statement import Publication
 from nearcast.stream.job import Job
@@ -46,10 +48,15 @@ class Shard:
 
     def begin(self, definitions: Sequence[ops.Op]) -> pa.RecordBatch:
         """Take what the job begins with. What is wrong with it was found when the job was made."""
-        return notification_batch([n for op in definitions if self._sees(op) for n in self.kernel.apply(op)])
+        return self._counted([n for op in definitions if self._sees(op) for n in self.kernel.apply(op)])
 
     def tick(self, time: int) -> pa.RecordBatch:
-        return notification_batch(self.kernel.apply(ops.Tick(time)))
+        return self._counted(self.kernel.apply(ops.Tick(time)))
+
+    def _counted(self, told: Sequence[Notification]) -> pa.RecordBatch:
+        batch = notification_batch(told)
+        self._count(batch)
+        return batch
 
     def _sees(self, op: ops.Op) -> bool:
         return self.share.sees(op.client if isinstance(op, ops.ClientOp) else None)
@@ -127,7 +134,10 @@ class Shard:
 
     @property
     def stale(self) -> int:
-        return self.kernel.counts["stale"]
+        """The fixes that were too late, where each is counted once: a slice sees all, so the first has the count."""
+        plan = self.share.plan
+        counts = self.share.is_shard if not plan.slices else not self.share.is_shard and self.share.number == 0
+        return self.kernel.counts["stale"] if counts else 0
 
 
 class _Fixes:
@@ -151,11 +161,18 @@ class _Fixes:
         if not same.any():
             return order, order[:0]
         paths = self._kernel.clients.paths.order[self.place]
-        order = np.lexsort([np.where(self.place < 0, np.iinfo(np.int64).max, paths), *keys])
+        least = [self._attribute_ranks(), np.where(self.place < 0, np.iinfo(np.int64).min, paths)]
+        order = np.lexsort([*least, *keys])
         again = np.append(
             False, (self.row[order[1:]] == self.row[order[:-1]]) & (self.time[order[1:]] == self.time[order[:-1]])
         )
         return order[~again], order[again]
+
+    def _attribute_ranks(self) -> Wholes:
+        if self.attributes is None:
+            return np.zeros(len(self.row), np.int64)
+        ranks: Wholes = np.unique(np.array(self.attributes), return_inverse=True)[1]
+        return ranks
 
     def name(self, at: int) -> str:
         return self._kernel.clients.names.text(int(self.row[at]))
@@ -170,7 +187,12 @@ class _Fixes:
         """The attributes that the fix came with, as far as they are new."""
         said = json.loads(self.attributes[row]) if self.attributes is not None else {}
         known = kernel.clients.attributes.get(int(self.row[row]), {})
-        return {name: value for name, value in said.items() if known.get(name) != value}
+        return {name: value for name, value in said.items() if not _same(known.get(name), value)}
+
+
+def _same(a: object, b: object) -> bool:
+    """Truth is not 1."""
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
 def _codes(coded: object, column: pa.Array) -> Wholes:
