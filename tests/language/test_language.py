@@ -107,7 +107,7 @@ def test_every_rule_of_the_grammar_has_an_example() -> None:
 
 
 def test_amounts_by_themselves() -> None:
-    assert (parse_length("300 yd"), parse_length("50m")) == (pytest.approx(274.32), 50.0)
+    assert (parse_length("300 yd"), parse_length("50m")) == (300 * 0.9144, 50.0)
     assert (parse_duration("1 h 30 min"), parse_duration("5min")) == (5_400_000_000, 300_000_000)
     for parse_amount, text in ((parse_length, "5 min"), (parse_length, "50"), (parse_duration, "5 m")):
         with pytest.raises(LanguageError):

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from nearcast.errors import PipelineError
 from nearcast.model.schema import NOTIFICATIONS
+from nearcast.stream.backtest import one_line
 from nearcast.stream.encounters import NEEDED, encounters
 
-__all__ = ["history", "query"]
+__all__ = ["history", "notifications_in", "plainly", "query"]
 
 _REPORTER = "SQLQueryContextLogger"
 """Spark's own, which writes each wrong query to the terminal with the trace of all of Java."""
@@ -28,7 +29,7 @@ def history(spark: SparkSession, folder: str | Path) -> None:
     The folder has Parquet files, in parts named ``day=2026-01-31`` or not; with them there is a column ``day``, and a
     query that names days reads only those. Views are the session's: another folder takes their place.
     """
-    told = _read(spark, str(folder))
+    told = notifications_in(spark, folder)
     told.createOrReplaceTempView("notifications")
     encounters(told).createOrReplaceTempView("encounters")
 
@@ -36,13 +37,14 @@ def history(spark: SparkSession, folder: str | Path) -> None:
 def query(spark: SparkSession, folder: str | Path, sql: str) -> DataFrame:
     """The answer of a query about a folder, as ``SELECT * FROM encounters WHERE open``."""
     history(spark, folder)
-    with _one_line():
+    with plainly():
         return spark.sql(sql)
 
 
-def _read(spark: SparkSession, folder: str) -> DataFrame:
+def notifications_in(spark: SparkSession, folder: str | Path) -> DataFrame:
+    """The notifications of a folder. It is an error if there are none, or if they are something else."""
     try:
-        told = spark.read.parquet(folder)
+        told = spark.read.parquet(str(folder))
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             raise PipelineError(f"{folder}: there is no such folder") from None
@@ -60,14 +62,14 @@ def _read(spark: SparkSession, folder: str) -> DataFrame:
 
 
 @contextmanager
-def _one_line() -> Iterator[None]:
-    """What is wrong with a query is said once, in one line."""
+def plainly() -> Iterator[None]:
+    """What Spark finds wrong with a query or with its rows is said once, in one line."""
     reporter = logging.getLogger(_REPORTER)
     before, reporter.disabled = reporter.disabled, True
     try:
         yield
-    except AnalysisException as error:
-        raise PipelineError(_first_line(error)) from None
+    except (PySparkException, Py4JError) as error:
+        raise PipelineError(one_line(error)) from None
     finally:
         reporter.disabled = before
 
