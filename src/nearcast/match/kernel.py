@@ -18,6 +18,7 @@ import numpy.typing as npt
 from nearcast.match.attributes import is_simple, said_by
 from nearcast.match.binding import Binding
 from nearcast.match.chain import Pair
+from nearcast.match.garbage import uncollected
 from nearcast.match.indexed import Indexed, key_of
 from nearcast.match.lane import Lane, Touched
 from nearcast.match.moves import Moves, take_moves
@@ -105,24 +106,44 @@ class Kernel(Indexed):
                 if held.due is not None:
                     self.note_due(s, pair, held.due)
 
-    def introduce(self, publication: Publication, time: int) -> None:
-        """Publish for a client that has never done anything, as its next op is a fix of the same time.
+    def introduce(self, id_: str, clients: list[str], times: Wholes) -> None:
+        """Publish under an id for clients that have never done anything, whose next op is a fix of the same time.
 
         Only for a kernel that `is_compiled`: what is nowhere yet turns nothing there.
         """
-        name, now = publication.owner, int(max(time, self._everyone))
-        row = self.clients.row(name)
+        rows, now = self.clients.rows(clients), np.maximum(times, _least(self._everyone))
         columns = self.clients.columns
-        columns.here[row], columns.clock[row], columns.seen[row] = True, now, now
-        self._versions[f"publication:{name}/{publication.id}"] = (now, 0)
-        self.reopen(publication, now)
-        self.counts["Publish"] += 1
+        columns.here[rows], columns.clock[rows], columns.seen[rows] = True, now, now
+        self._versions.update(
+            (f"publication:{name}/{id_}", (t, 0)) for name, t in zip(clients, now.tolist(), strict=True)
+        )
+        self.reopen(id_, clients, now)
+        self.counts["Publish"] += len(clients)
 
-    def reopen(self, publication: Publication, since: int) -> None:
-        """Have a publication that was introduced, of a client that is here already."""
-        key = (publication.owner, publication.id)
-        self.world.publications[key] = Published(publication, (since, 0), FOREVER)
-        self._enter_publication(key)
+    def reopen(self, id_: str, clients: list[str], since: Wholes) -> None:
+        """Have what was introduced, of clients that are here already."""
+        rows, keys = self.clients.rows(clients), [(name, id_) for name in clients]
+        with uncollected():
+            for key, time in zip(keys, since.tolist(), strict=True):
+                p = Published(Publication(id_, key[0]), (time, 0), FOREVER)
+                self.world.publications[key] = self._published_by.setdefault(key[0], {})[key] = p
+        self._whereabouts.carry(keys, rows)
+        offers = [self.share is None or self.share.offers(name) for name in clients]
+        described = [i for i, row in enumerate(rows.tolist()) if self._is_special(row)]
+        plain = np.array(offers, np.bool_)
+        plain[described] = False
+        at = np.flatnonzero(plain)
+        if self.share is not None:
+            self._offered.update((keys[i], self.world.publications[keys[i]]) for i in np.flatnonzero(offers).tolist())
+        if len(at):
+            self.stage.publications.open_all([keys[i] for i in at], self.stage.texts.code(id_), rows[at])
+        for i in described:
+            if offers[i]:
+                self._locate(keys[i])
+                self._file(keys[i])
+
+    def _is_special(self, row: int) -> bool:
+        return row in self.clients.leases or bool(self.clients.attributes.get(row))
 
     @property
     def keeps_nothing(self) -> bool:

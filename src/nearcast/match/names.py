@@ -103,8 +103,15 @@ class Names:
             for text in new:
                 self.code(text)
             return
-        for text in new:
-            self._append(text)
+        first, data = len(self._texts), [encoded(text) for text in new]
+        ends = int(self._ends[first]) + np.cumsum([len(part) for part in data])
+        size = first + len(new)
+        self.words, self.order = grown(self.words, size), grown(self.order, size)
+        self._pool, self._ends = grown(self._pool, int(ends[-1])), grown(self._ends, size + 1)
+        self._pool[int(self._ends[first]) : int(ends[-1])] = np.frombuffer(b"".join(data), np.uint8)
+        self._ends[first + 1 : size + 1], self.words[first:size] = ends, word_rows(new)
+        self._codes.update(zip(new, range(first, size), strict=True))
+        self._texts += new
         self._sorted.update(new)
         self._relabel()
 

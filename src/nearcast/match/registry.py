@@ -86,6 +86,18 @@ class Publications(Register):
             self._tell(owner)
         return row
 
+    def open_all(self, keys: list[StatementKey], name: int, owners: Wholes) -> None:
+        """Open a publication without content for each of several clients that have none by that name."""
+        rows = np.arange(self._next, self._next + len(keys))
+        self._next += len(keys)
+        self.reserve(self._next)
+        self.rows.update(zip(keys, rows.tolist(), strict=True))
+        self.name[rows], self.owner[rows], self.content[rows] = name, owners, 0
+        self.first = grown(self.first, int(owners.max()) + 1, -1)
+        self.next[rows], self.first[owners] = self.first[owners], rows
+        for owner in owners.tolist() if self.watchers else ():
+            self._tell(owner)
+
     def close(self, key: StatementKey) -> None:
         row = self.leave(key)
         owner = self.owner[row]

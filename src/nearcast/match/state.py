@@ -5,7 +5,6 @@ What follows from the rest is not stored: indexes, lanes, and the pairs in lanes
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from nearcast.errors import ModelError, SnapshotError
 from nearcast.match.binding import Binding
 from nearcast.match.chain import Pair
 from nearcast.match.clients import ClientColumns, Clients
+from nearcast.match.garbage import uncollected
 from nearcast.match.history import Holder, Relations
 from nearcast.match.kernel import Kernel
 from nearcast.match.names import encoded
@@ -74,7 +74,7 @@ def restore(tables: Tables, share: Share | None = None) -> Kernel:
     """A kernel in the state of a snapshot of one with the same share. What is no snapshot raises `SnapshotError`."""
     for name in STATE:
         _check(name, tables)
-    with _uncollected():
+    with uncollected():
         return _restored(tables, share)
 
 
@@ -143,18 +143,6 @@ def _check(name: str, tables: Tables) -> None:
         raise SnapshotError(f"the state has version {version}; this is for version {STATE_VERSION}", name)
     if not schema.equals(STATE[name]):
         raise SnapshotError("the columns are not those of a snapshot", name)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Millions of objects are made and none is garbage; to look for some would take a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @contextmanager

@@ -58,6 +58,14 @@ class Whereabouts(Columns):
         self.px[row], self.py[row], self.pz[row] = space_point(point, self._clients.earth)
         self.anywhere[row] = bool(located) and point is None
 
+    def carry(self, keys: list[StatementKey], clients: npt.NDArray[np.int64]) -> None:
+        """Several new ones that go where their clients go."""
+        rows = np.arange(len(self._keys), len(self._keys) + len(keys))
+        self.reserve(len(self._keys) + len(keys))
+        self._rows.update(zip(keys, rows.tolist(), strict=True))
+        self._keys += keys
+        self.client[rows], self.px[rows], self.anywhere[rows] = clients, np.nan, False
+
     def drop(self, key: StatementKey) -> None:
         row = self._rows.pop(key, None)
         if row is not None:

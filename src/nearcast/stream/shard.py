@@ -18,6 +18,7 @@ import pyarrow as pa
 from nearcast.errors import NearcastError
 from nearcast.feed import apply_batch, notification_batch
 from nearcast.language.oplog import decode_op
+from nearcast.match.columns import grown
 from nearcast.match.kernel import Kernel
 from nearcast.match.share import Share
 from nearcast.model import op as ops
@@ -45,6 +46,8 @@ class Shard:
         self.kernel = kernel or Kernel(job.lateness, share)
         self.counts: Counter[str] = Counter()
         self.refused: list[Refused] = []
+        self._published = np.zeros(0, np.bool_)
+        """By the client's row: what a job opens is there."""
 
     def begin(self, definitions: Sequence[ops.Op]) -> pa.RecordBatch:
         """Take what the job begins with. What is wrong with it was found when the job was made."""
@@ -102,8 +105,9 @@ class Shard:
         new = self._unpublished(codes)
         plain = kernel.is_compiled and bool(kernel.clients.columns.plain[codes].all())
         if plain and fixes.attributes is None:
-            for i in new:
-                kernel.introduce(self._publication(fixes.name(rows[i])), int(fixes.time[rows[i]]))
+            if len(new):
+                assert self.job.opens is not None
+                kernel.introduce(self.job.opens, [fixes.name(i) for i in rows[new]], fixes.time[rows[new]])
             told = kernel.run(codes, fixes.time[rows], fixes.position[rows], fixes.place[rows])
             yield told.arrow()
             return
@@ -125,9 +129,13 @@ class Shard:
         """Where a client appears for the first time that has nothing published yet, if the job opens them."""
         if self.job.opens is None:
             return np.zeros(0, np.int64)
-        _, first = np.unique(codes, return_index=True)
+        self._published = grown(self._published, self.kernel.clients.columns.capacity)
+        maybe = np.flatnonzero(~self._published[codes])
+        _, first = np.unique(codes[maybe], return_index=True)
         names, known = self.kernel.clients.names, self.kernel.world.publications
-        return np.sort([i for i in first if (names.text(int(codes[i])), self.job.opens) not in known]).astype(np.int64)
+        self._published[codes[maybe]] = True
+        new = [i for i in maybe[first].tolist() if (names.text(int(codes[i])), self.job.opens) not in known]
+        return np.sort(np.array(new, np.int64))
 
     def _count(self, told: pa.RecordBatch) -> None:
         self.counts["notifications"] += len(told)

@@ -27,7 +27,6 @@ from nearcast.match.columns import NO_TIME
 from nearcast.match.kernel import Kernel
 from nearcast.match.state import client_table, enter_clients, heed, restore, snapshot
 from nearcast.model.schema import NOTIFICATIONS
-from nearcast.model.statement import Publication
 from nearcast.stream.job import Job, definitions_of
 from nearcast.stream.packets import pack, unpack
 from nearcast.stream.shard import Shard
@@ -118,10 +117,11 @@ class Keeper:
         """What everyone publishes is not stored, only since when."""
         if self.job.opens is None:
             return
+        names, since = clients["name"].to_pylist(), clients["since"].to_numpy()
         known = self.kernel.world.publications
-        for name, since in zip(clients["name"].to_pylist(), clients["since"].to_pylist(), strict=True):
-            if since != NO_TIME and (name, self.job.opens) not in known:
-                self.kernel.reopen(Publication(self.job.opens, name), since)
+        new = [i for i in np.flatnonzero(since != NO_TIME).tolist() if (names[i], self.job.opens) not in known]
+        if new:
+            self.kernel.reopen(self.job.opens, [names[i] for i in new], since[new])
 
     # ---- to the store ----------------------------------------------------------------------------
 
