@@ -223,6 +223,8 @@ _KEEPERS: dict[tuple[str, int], Keeper] = {}
 
 def _keeper(job: Job, number: int, anew: bool = False) -> Keeper:
     key = (f"{job}", number)
+    for other in [other for other in _KEEPERS if other[0] != key[0]]:
+        del _KEEPERS[other]  # of a job that ran here before
     if anew or key not in _KEEPERS:
         _KEEPERS[key] = Keeper(job, number)
     return _KEEPERS[key]

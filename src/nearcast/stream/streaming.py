@@ -7,6 +7,7 @@ names; the sink on NATS goes on after what its stream already has.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections import Counter
@@ -207,7 +208,7 @@ def _lines(told: bytes) -> Iterator[tuple[str, str, bytes]]:
 def _job(spark: SparkSession, stream: Stream) -> tuple[Job, tuple[int, ...]]:
     """What the checkpoint began with; at the first start, what is asked for, from the time of the first op on."""
     noted = stream.checkpoint / "job.json"
-    said = [_line(op) for op in stream.definitions]
+    said = hashlib.sha256(repr(list(stream.definitions)).encode()).hexdigest()
     if noted.is_file():
         begun = json.loads(noted.read_text(encoding="utf-8"))
         if begun["definitions"] != said:
@@ -244,11 +245,6 @@ def _plan(spark: SparkSession, stream: Stream) -> Plan:
 
 def _partitions(spark: SparkSession, plan: Plan) -> int:
     return min(len(plan.shares), spark.sparkContext.defaultParallelism)
-
-
-def _line(op: ops.Op) -> str:
-    """An op as it is compared with what a checkpoint began with."""
-    return repr(op) if isinstance(op, ops.DefineLayer) else str(op)
 
 
 def _first(spark: SparkSession, stream: Stream) -> int:
