@@ -1,8 +1,8 @@
 """How fast the pipeline on Spark goes: beside rows that merely pass through Python, and beside what one would write.
 
 The walkers and discs are those of the kernel's bench, in the square of 100 km. The ceiling is a stateless
-``mapInArrow`` that gives back the rows it gets. Rates are by the clock on the wall, since two processes share the work; sessions are
-warm: each figure is the best of a few rounds after one that does not count.
+``mapInArrow`` that gives back the rows it gets. Rates are by the clock on the wall, since two processes share the
+work; sessions are warm: each figure is the best of a few rounds after one that does not count.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ names; the sink on NATS goes on after what its stream already has.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import time
@@ -24,8 +25,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from nearcast.errors import PipelineError
 from nearcast.language.oplog import decode_op
+from nearcast.log.client import Log
 from nearcast.log.packet import decode
-from nearcast.log.subjects import OPS_STREAM, OUT_STREAM
 from nearcast.match.share import Plan, whole_plan
 from nearcast.model import op as ops
 from nearcast.model.schema import OPS
@@ -60,13 +61,11 @@ class Stream:
     out: Path
     checkpoint: Path
     nats: str | None = None
-    ops_stream: str = OPS_STREAM
     folder: Path | None = None
     fixes: Path | None = None
     definitions: Sequence[ops.Op] = ()
     columns: dict[str, str] = field(default_factory=dict)
     to_nats: str | None = None
-    out_stream: str = OUT_STREAM
     most: int | None = None
     """Messages, or files, in a micro-batch."""
     shards: int | None = None
@@ -117,7 +116,7 @@ def _query(spark: SparkSession, stream: Stream, sink: Callable[[DataFrame, int],
 def _source(spark: SparkSession, stream: Stream, router: Router) -> tuple[DataFrame, Callable[[Batches], Batches]]:
     if stream.nats is not None:
         spark.dataSource.register(NatsSource)
-        reader = spark.readStream.format("nearcast_nats").option("url", stream.nats).option("stream", stream.ops_stream)
+        reader = spark.readStream.format("nearcast_nats").option("url", stream.nats)
         return (reader.option("most", stream.most) if stream.most else reader).load(), partial(_route_messages, router)
     reader = spark.readStream.option("maxFilesPerTrigger", stream.most or 1000)
     if stream.folder is not None:
@@ -178,7 +177,7 @@ def _sink(batch: DataFrame, number: int, stream: Stream) -> Counter[str]:
         counts[row["name"]] += row["count"]
     if stream.to_nats is not None:
         rows = batch.orderBy("share").select("told").toLocalIterator()
-        NatsSink(stream.to_nats, stream.out_stream).write(number, (line for row in rows for line in _lines(row[0])))
+        NatsSink(stream.to_nats).write(number, (line for row in rows for line in _lines(row[0])))
         batch.unpersist()
     return counts
 
@@ -219,7 +218,7 @@ def _job(spark: SparkSession, stream: Stream) -> tuple[Job, tuple[int, ...]]:
     else:
         plan = _plan(spark, stream)
         begun = {
-            "definitions": said, "first": _first(spark, stream), "lateness": stream.lateness,
+            "definitions": said, "first": _first(stream), "lateness": stream.lateness,
             "shards": plan.shards, "slices": plan.slices, "stations": sorted(plan.stations),
             "roamers": sorted(plan.roamers),
         }  # fmt: skip
@@ -247,26 +246,30 @@ def _partitions(spark: SparkSession, plan: Plan) -> int:
     return min(len(plan.shares), spark.sparkContext.defaultParallelism)
 
 
-def _first(spark: SparkSession, stream: Stream) -> int:
+def _first(stream: Stream) -> int:
     """The time of the first op, which is waited for."""
-    while True:
-        found = _look(spark, stream)
-        if found is not None:
-            return found
+    while (found := _look(stream)) is None:
         time.sleep(PAUSE)
+    return found
 
 
-def _look(spark: SparkSession, stream: Stream) -> int | None:
+def _look(stream: Stream) -> int | None:
     if stream.nats is not None:
-        spark.dataSource.register(NatsSource)
-        reader = spark.read.format("nearcast_nats").option("url", stream.nats).option("stream", stream.ops_stream)
-        row = reader.option("first", 1).option("last", 1).load().first()
-        return None if row is None else decode(row["format"], bytes(row["payload"]))["time"][0].value
-    if stream.folder is not None:
-        for path in sorted(stream.folder.glob("*.jsonl")):
-            with path.open("rb") as lines:
-                for line in lines:
-                    if line.strip():
-                        return decode_op(line).time
-        return None
-    return 0
+        return asyncio.run(_look_at_log(stream.nats))
+    for path in sorted(stream.folder.glob("*.jsonl")) if stream.folder is not None else ():
+        with path.open("rb") as lines:
+            for line in lines:
+                if line.strip():
+                    return decode_op(line).time
+    return 0 if stream.folder is None else None
+
+
+async def _look_at_log(url: str) -> int | None:
+    async with Log(url) as log:
+        if not await log.last_sequence():
+            return None
+        first = await log.first_sequence()
+        async for entry in log.read(first, first):
+            times = decode(entry.format, entry.payload)["time"].view(pa.int64())
+            return int(times[0].as_py()) if len(times) else 0
+    return None
