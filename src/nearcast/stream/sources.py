@@ -59,14 +59,18 @@ def attributes_asked(definitions: Sequence[ops.Op]) -> dict[str, type | None]:
     asked: dict[str, type | None] = {}
     for op in definitions:
         for node in c.walk(_conditions(op)):
-            if isinstance(node, c.Ref) and node.side in "&#" and not node.space and node.name not in _NO_ATTRIBUTES:
+            if isinstance(node, c.Ref) and _is_attribute(node):
                 asked.setdefault(node.name, None)
             if isinstance(node, c.Compare):
                 for ref, other in ((node.left, node.right), (node.right, node.left)):
                     is_text = isinstance(other, c.Constant) and isinstance(other.value, str)
-                    if is_text and isinstance(ref, c.Ref) and ref.name in asked:
+                    if is_text and isinstance(ref, c.Ref) and _is_attribute(ref):
                         asked[ref.name] = str
     return asked
+
+
+def _is_attribute(ref: c.Ref) -> bool:
+    return ref.side in "&#" and not ref.space and ref.name not in _NO_ATTRIBUTES
 
 
 def _conditions(op: ops.Op) -> tuple[Any, ...]:
