@@ -371,7 +371,7 @@ def tracks(  # noqa: PLR0913, PLR0917  # an option each
         return
     click.echo(
         f"{summary['kept']} of {summary['rows']} rows kept: {_some(summary['stays'], 'stay')} and "
-        f"{_some(summary['trips'], 'trip')} of {_some(summary['clients'], 'client')}, in {summary['seconds']} s: {out}"
+        f"{_some(summary['trips'], 'trip')} of {_some(summary['clients'], 'client')} in {summary['seconds']} s: {out}"
     )
     for reason, count in sorted(summary["dropped"].items()):
         click.echo(f"dropped {count}: {reason}", err=True)
@@ -396,7 +396,7 @@ def encounters(notifications: Path, out: Path, overwrite: bool, master: str | No
         return
     words = {"open": "open", "without_start": "without a start", "without_end": "without an end"}
     rest = "".join(f", {summary[name]} {said}" for name, said in words.items() if summary[name])
-    click.echo(f"{_some(summary['encounters'], 'encounter')}{rest}, in {summary['seconds']} s: {out}")
+    click.echo(f"{_some(summary['encounters'], 'encounter')}{rest} in {summary['seconds']} s: {out}")
 
 
 @cli.command()

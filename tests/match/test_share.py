@@ -86,4 +86,4 @@ def test_a_roamer_that_publishes() -> None:
             '"tick", "time": 20',
         )
     ]
-    tells_the_same(log, whole_plan(log, 7, 1))
+    tells_the_same(tuple(log), whole_plan(log, 7, 1))

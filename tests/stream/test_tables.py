@@ -101,7 +101,7 @@ def test_tracks(fixes: Path, tmp_path: Path) -> None:
     dead = [json.loads(line) for line in (out / "_dead" / "unread.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [json.loads(letter["content"])["cab"] for letter in dead] == ["b", "b"]
     said = nearcast(*words, "--overwrite", "--max-accuracy", "50m").output
-    assert said.startswith("4 of 8 rows kept: 2 stays and 1 trip of 1 client, in ")
+    assert said.startswith("4 of 8 rows kept: 2 stays and 1 trip of 1 client in ")
     assert f"dropped 1: {JUMP}\n" in said
 
 
@@ -119,7 +119,7 @@ def test_a_folder_of_results_is_not_written_over(spark: SparkSession, fixes: Pat
 
 def test_encounters(folder: Path, tmp_path: Path) -> None:
     done = nearcast("encounters", "--notifications", folder, "--out", tmp_path / "met")
-    assert done.output.startswith("2 encounters, 1 open, in ")
+    assert done.output.startswith("2 encounters, 1 open in ")
     assert pq.read_table(tmp_path / "met").sort_by("publisher")["duration"].to_pylist() == [60.0, None]
     again = nearcast("encounters", "--notifications", folder, "--out", tmp_path / "met", "--overwrite", "--json")
     counts = {"encounters": 2, "open": 1, "without_start": 0, "without_end": 0, "median_duration": 60.0}

@@ -43,8 +43,9 @@ def query(spark: SparkSession, folder: str | Path, sql: str) -> DataFrame:
 
 def notifications_in(spark: SparkSession, folder: str | Path) -> DataFrame:
     """The notifications of a folder. It is an error if there are none, or if they are something else."""
+    there = str(folder) if "://" in str(folder) else str(Path(folder).absolute())  # Java may be in another folder
     try:
-        told = spark.read.parquet(str(folder))
+        told = spark.read.parquet(there)
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             raise PipelineError(f"{folder}: there is no such folder") from None

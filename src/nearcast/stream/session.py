@@ -57,6 +57,8 @@ def _defaults() -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
+        # Other readers of Parquet take the old kind of timestamp, which is Spark's own, for one without a zone.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.legacy.parquet.nanosAsLong": "true",  # else a file of pandas with times cannot be read
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH),
         "spark.sql.execution.arrow.pyspark.enabled": "true",

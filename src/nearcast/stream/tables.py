@@ -170,8 +170,9 @@ def read_notifications(folder: Path) -> list[Notification]:
 
 def _written(frame: DataFrame, folder: Path) -> DataFrame:
     """The table as it can be read from the folder from now on."""
-    frame.write.mode("overwrite").option("compression", "zstd").parquet(str(folder))
-    return frame.sparkSession.read.schema(frame.schema).parquet(str(folder))
+    there = str(folder.absolute())  # Java may be in another folder
+    frame.write.mode("overwrite").option("compression", "zstd").parquet(there)
+    return frame.sparkSession.read.schema(frame.schema).parquet(there)
 
 
 @contextmanager
