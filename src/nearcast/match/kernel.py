@@ -128,9 +128,9 @@ class Kernel(Indexed):
                 p = Published(Publication(id_, key[0]), (time, 0), FOREVER)
                 self.world.publications[key] = self._published_by.setdefault(key[0], {})[key] = p
         self._whereabouts.carry(keys, rows)
-        offers = [self.share is None or self.share.offers(name) for name in clients]
+        offers = np.ones(len(keys), np.bool_) if self.share is None else self.share.offers_each(clients)
         described = [i for i, row in enumerate(rows.tolist()) if self._is_special(row)]
-        plain = np.array(offers, np.bool_)
+        plain = offers.copy()
         plain[described] = False
         at = np.flatnonzero(plain)
         if self.share is not None:

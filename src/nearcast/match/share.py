@@ -24,6 +24,7 @@ import pyarrow as pa
 from nearcast.errors import OpError
 from nearcast.match.compiled import njit
 from nearcast.match.history import tracked
+from nearcast.match.names import encoded
 from nearcast.match.world import StatementKey, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
@@ -146,6 +147,13 @@ class Share:
         """Whether what a client publishes is at home here."""
         return not self.is_shard or self.has(publisher)
 
+    def offers_each(self, publishers: list[str]) -> npt.NDArray[np.bool_]:
+        """The same of many."""
+        if not self.is_shard:
+            return np.ones(len(publishers), np.bool_)
+        names = pa.array([encoded(name) for name in publishers], pa.binary()).view(pa.string())
+        return np.asarray(name_hashes(names) % self.plan.shards == self.number, np.bool_)
+
     def has(self, client: str) -> bool:
         """Whether a client falls to this share."""
         return name_hash(client) % (self.plan.shards if self.is_shard else self.plan.slices) == self.number
@@ -163,7 +171,7 @@ class Share:
 def name_hash(name: str) -> int:
     """63 bits of a name, the same on every machine: FNV-1a, its halves folded."""
     made = _BASIS
-    for byte in name.encode("utf-8", "surrogatepass"):
+    for byte in encoded(name):
         made = (made ^ byte) * _PRIME & _MASK
     return (made ^ made >> 32) >> 1
 

@@ -11,7 +11,7 @@ from typing import Any
 from nearcast.errors import OpError
 from nearcast.match.chain import Pair
 from nearcast.model import op as ops
-from nearcast.model.condition import asks_for_any
+from nearcast.model.condition import ALWAYS, asks_for_any
 from nearcast.model.constraint import Scalar, contains
 from nearcast.model.fix import Fix, Located
 from nearcast.model.layer import Layer, LayerRegion
@@ -61,7 +61,7 @@ class Published:
     """Its filter looks at what others publish."""
 
     def __post_init__(self) -> None:
-        self.sees_all = asks_for_any(self.publication.filter)
+        self.sees_all = self.publication.filter is not ALWAYS and asks_for_any(self.publication.filter)
 
 
 @dataclass(slots=True)

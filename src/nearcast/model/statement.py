@@ -59,7 +59,8 @@ class Publication:
     expires: Duration | Instant | None = None
 
     def __post_init__(self) -> None:
-        _speaks_of("&#", self.filter, "TO")
+        if self.filter is not ALWAYS:
+            _speaks_of("&#", self.filter, "TO")
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class FixDecoder:
         arrays = [self._column(batch, name, faults) for name in NAMES]
         by_name = dict(zip(NAMES.values(), arrays, strict=True))
         moves = pa.RecordBatch.from_arrays([by_name[f.name] for f in MOVES], names=MOVES.names)
-        fixes = Fixes(moves)
+        fixes = Fixes(moves.set_column(0, "client", _named_or_not(moves["client"])))
         for rows, reason in (*fixes.faults(), (self._off(fixes), "the coordinate is not on the earth")):
             for row in np.flatnonzero(rows).tolist() if np.any(rows) else ():
                 faults.setdefault(row, reason)
@@ -95,11 +95,17 @@ class FixDecoder:
             return pa.nulls(len(batch), kind)
         column = batch.column(batch.schema.get_field_index(theirs))
         if kind == pa.string():
-            text = column.cast(pa.string())
-            return text.dictionary_encode() if name == "client" else text
+            return column.cast(pa.string())
         if kind == TIME:
             return _read(column, _times, _time, pa.int64(), faults, name).cast(TIME)
         return _read(column, _numbers, float, pa.float64(), faults, name)
+
+
+def _named_or_not(client: pa.StringArray) -> pa.DictionaryArray:
+    """As much of a column of names as has to be checked: whether there is one."""
+    lengths = pc.binary_length(client).fill_null(0)
+    codes = pc.if_else(pc.greater(lengths, 0), pa.scalar(0, pa.int8()), pa.scalar(1, pa.int8()))
+    return pa.DictionaryArray.from_arrays(codes, pa.array(["someone", ""]))
 
 
 def _read(

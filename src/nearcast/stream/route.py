@@ -25,6 +25,9 @@ BAD = -1
 SEEN = -2
 """The key of a note of how many rows there were, from when to when."""
 BADS = pa.schema([("content", pa.string()), ("reason", pa.string())])
+OPTIONAL = ("altitude", "floor", "accuracy", "place")
+SAMPLE = 1000
+"""Rows that show whether names repeat."""
 _MASK = 2**32 - 1
 
 
@@ -36,7 +39,7 @@ class Router:
 
     def packets(self, batch: pa.RecordBatch, place: tuple[str, int, int]) -> Iterator[pa.RecordBatch]:
         """A packet for each share that sees some of the rows. Rows without a client are for everyone."""
-        shards = self.plan.shards
+        shards, batch = self.plan.shards, _slim(batch)
         if not len(batch):
             return
         for number, rows in self._by_shard(batch) if shards else ():
@@ -58,12 +61,12 @@ class Router:
     def _by_shard(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.Array]]:
         """The rows of each shard: those of its own clients, and those that all see."""
         shards, client = self.plan.shards, batch["client"]
-        if not pa.types.is_dictionary(client.type):
-            client = client.dictionary_encode()
-        texts, codes = client.dictionary, client.indices.fill_null(-1).to_numpy()
+        is_coded = pa.types.is_dictionary(client.type)
+        texts = client.dictionary if is_coded else client
         home = np.append(name_hashes(texts) % shards, shards)
         home[:-1][self._is_station(texts)] = shards
-        falls = home[codes]
+        home[:-1][texts.is_null().to_numpy(zero_copy_only=False)] = shards
+        falls = home[client.indices.fill_null(-1).to_numpy()] if is_coded else home[:-1]
         seen_by_all = np.flatnonzero(falls == shards)
         order = np.argsort(falls.astype(np.uint16), kind="stable")
         cuts = np.searchsorted(falls[order], np.arange(shards + 1))
@@ -84,6 +87,17 @@ class Router:
     @staticmethod
     def _packet(key: int, place: tuple[str, int, int], batch: pa.RecordBatch) -> pa.RecordBatch:
         return packet(key, place, len(batch), _span(batch), pack(batch))
+
+
+def _slim(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch without columns that say nothing, and with few names written once each."""
+    said = [name for name in batch.schema.names if name not in OPTIONAL or batch[name].null_count < len(batch)]
+    batch, client = batch.select(said), batch["client"]
+    some = client.slice(0, SAMPLE)
+    if not pa.types.is_dictionary(client.type) and 4 * len(some.unique()) < len(some):
+        at = batch.schema.get_field_index("client")
+        batch = batch.set_column(at, "client", client.dictionary_encode())
+    return batch
 
 
 def _span(batch: pa.RecordBatch) -> tuple[int | None, int | None]:

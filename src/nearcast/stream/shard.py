@@ -155,8 +155,9 @@ class _Fixes:
         self._kernel = kernel
         self.row = np.concatenate([_codes(kernel.clients.rows_of, b["client"]) for b in batches])
         self.time: Wholes = np.concatenate([b["time"].view(pa.int64()).to_numpy() for b in batches])
-        self.position: Reals = np.column_stack([np.concatenate([_reals(b[name]) for b in batches]) for name in NUMBERS])
-        self.place = np.concatenate([_codes(kernel.clients.paths.codes_of, b["place"]) for b in batches])
+        self.position: Reals = np.column_stack([np.concatenate([_reals(b, name) for b in batches]) for name in NUMBERS])
+        paths = [_column(b, "place", pa.string()) for b in batches]
+        self.place = np.concatenate([_codes(kernel.clients.paths.codes_of, column) for column in paths])
         said = [b.schema.get_field_index("attributes") >= 0 for b in batches]
         self.attributes = [v for b in batches for v in b["attributes"].to_pylist()] if any(said) else None
 
@@ -209,13 +210,21 @@ def _codes(coded: object, column: pa.Array) -> Wholes:
     if column.null_count == len(column):
         return np.full(len(column), -1, np.int64)
     if not pa.types.is_dictionary(column.type):
+        if not column.null_count:
+            return np.asarray(coded(column), np.int64)
         column = column.dictionary_encode()
     known = np.append(coded(column.dictionary), -1)
-    codes: Wholes = known[column.indices.fill_null(-1).to_numpy()]
-    return codes
+    return np.asarray(known[column.indices.fill_null(-1).to_numpy()], np.int64)
 
 
-def _reals(column: pa.Array) -> Reals:
+def _column(batch: pa.RecordBatch, name: str, kind: pa.DataType) -> pa.Array:
+    """A column, which is left out of a packet where it says nothing."""
+    at = batch.schema.get_field_index(name)
+    return pa.nulls(len(batch), kind) if at < 0 else batch.column(at)
+
+
+def _reals(batch: pa.RecordBatch, name: str) -> Reals:
+    column = _column(batch, name, pa.float64())
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
     values: Reals = column.fill_null(np.nan).to_numpy()
