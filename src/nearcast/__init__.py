@@ -8,10 +8,12 @@ subscriptions and hear something only when the answer changes.
     match/      ops → notifications: the reference is the definition
     feed        ops as Arrow batches in, notifications out
     snapshot    the state of a kernel on disk, and back
+    log/        ops on NATS
+    stream/     Spark places the kernel: backtests, streams, and tables over what they read and tell
     testing     strategies that make random statements and logs
     cli         the command ``nearcast``
 
-Dependencies point one way: model ← language, match ← cli. The names below are the public ones.
+Dependencies point one way: model ← language, match ← log, stream ← cli. The names below are the public ones.
 """
 
 from nearcast.errors import GeometryError, LanguageError, ModelError, NearcastError, OpError, UnknownName
