@@ -70,20 +70,27 @@ def test_names_fall_alike_one_by_one_and_as_columns(names: list[str]) -> None:
     assert name_hashes(pa.array(names, pa.string())).tolist() == [name_hash(name) for name in names]
 
 
-@pytest.mark.xfail(reason="the clock of a roamer that publishes goes on with everyone's, which its shard does not know")
+STAYS = "SELECT WHERE &location IN DISC(10 50, 9 m) DWELL 5 s"
+PUBLISHING_ROAMER = tuple(
+    decode_op(f'{{"op": {line}}}')
+    for line in (
+        '"publish", "time": 0, "client": "r", "id": "self", "text": "PUBLISH"',
+        f'"subscribe", "time": 0, "client": "s", "id": "in", "text": "{STAYS}"',
+        '"subscribe", "time": 0, "client": "r", "id": "near", "text": "SELECT nearof() WHERE &price < 1"',
+        '"move", "time": 4, "client": "r", "lon": 10, "lat": 50',
+        '"move", "time": 10, "client": "other", "lon": 1, "lat": 5',
+        '"unsubscribe", "time": 5, "client": "r", "id": "near"',
+        '"move", "time": 8, "client": "r", "lon": 11, "lat": 50',
+        '"tick", "time": 20',
+    )
+)
+"""When its choice ends, r is as late as everyone; so its fix of 8 counts from 10, when it had stayed long enough."""
+
+
 def test_a_roamer_that_publishes() -> None:
-    stays = "SELECT WHERE &location IN DISC(10 50, 9 m) DWELL 5 s"
-    log = [
-        decode_op(f'{{"op": {line}}}')
-        for line in (
-            '"publish", "time": 0, "client": "r", "id": "self", "text": "PUBLISH"',
-            f'"subscribe", "time": 0, "client": "s", "id": "in", "text": "{stays}"',
-            '"subscribe", "time": 0, "client": "r", "id": "near", "text": "SELECT nearof() WHERE &price < 1"',
-            '"move", "time": 4, "client": "r", "lon": 10, "lat": 50',
-            '"move", "time": 10, "client": "other", "lon": 1, "lat": 5',
-            '"unsubscribe", "time": 5, "client": "r", "id": "near"',
-            '"move", "time": 8, "client": "r", "lon": 11, "lat": 50',
-            '"tick", "time": 20',
-        )
-    ]
-    tells_the_same(tuple(log), whole_plan(log, 7, 1))
+    tells_the_same(PUBLISHING_ROAMER, whole_plan(PUBLISHING_ROAMER, 7, 1))
+
+
+@pytest.mark.xfail(reason="a stream does not know beforehand who will ask about everyone")
+def test_a_roamer_that_publishes_in_a_stream() -> None:
+    tells_the_same(PUBLISHING_ROAMER, Plan(7, 1, frozenset({"s"})))

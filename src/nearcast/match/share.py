@@ -87,10 +87,13 @@ def whole_plan(log: Iterable[ops.Op], shards: int, slices: int) -> Plan:
     Moves, readings and ticks do not matter, and may be left out.
     """
     subscribed: list[Subscription] = []
+    publishers: set[str] = set()
     met = False
     for op in log:
         if isinstance(op, ops.Subscribe):
             subscribed.append(op.subscription)
+        if isinstance(op, ops.Publish):
+            publishers.add(op.publication.owner)
         if _looks_around(op) or (met and isinstance(op, ops.DefineSpace) and op.space.name == "location"):
             shards = 0
         met = met or not isinstance(op, ops.DefineSpace)
@@ -98,7 +101,10 @@ def whole_plan(log: Iterable[ops.Op], shards: int, slices: int) -> Plan:
     for s in subscribed:
         homes.setdefault((s.owner, s.id), set()).add("slice" if looks_around(s) else _by_whom(s))
     mixed = {owner for (owner, _), those in homes.items() if len(those) > 1}
-    roamers = frozenset(mixed.union(s.owner for s in subscribed if sees_all(s)))
+    wide = {s.owner for s in subscribed if sees_all(s)}
+    if wide & publishers:  # their clocks go on with everyone's, and take with them what they publish
+        shards = 0
+    roamers = frozenset(mixed | wide)
     stations = frozenset(s.owner for s in subscribed if not looks_around(s) and isinstance(s.source, FromSpaces))
     plan = Plan(shards, slices, stations - roamers, roamers, is_whole=True)
     return plan if any(not plan.is_local(s) for s in subscribed) or not shards else replace(plan, slices=0)
