@@ -43,7 +43,8 @@ def batches_of(rows: Sequence[Given], size: int = 50) -> list[pa.RecordBatch]:
     for name in ("lon", "lat", "alt", "floor", "accuracy"):
         columns[name] = pa.array(columns[name], pa.float64())
     columns["place"] = pa.array(columns["place"], pa.string())
-    return pa.table(columns).to_batches(max_chunksize=size)
+    batches: list[pa.RecordBatch] = pa.table(columns).to_batches(max_chunksize=size)
+    return batches
 
 
 def agree(definitions: Sequence[ops.Op], rows: Sequence[Given], shards: int, slices: int, lateness: int = 0) -> int:
@@ -193,7 +194,7 @@ def test_times_as_numbers() -> None:
 
 
 def test_rows_that_are_none() -> None:
-    rows = [
+    rows: list[dict[str, str | None]] = [
         {"client": "a", "time": "0", "lon": "1", "lat": "2"},
         *({"client": "a", "time": "0", "lon": "1", "lat": "2", **wrong} for wrong, _ in WRONG),
     ]

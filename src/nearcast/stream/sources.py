@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import chain, islice
@@ -99,8 +100,9 @@ def _tables(
     """Parquet or CSV. Files of one header are read at once."""
     is_parquet = files[0].suffix.lower() == ".parquet"
     headers: dict[Header, list[str]] = {}
+    of_use = {*asked, *(renamed.get(name, name) for name in NAMES)}
     for path in files:
-        if header := _parquet_header(path) if is_parquet else _csv_header(path):
+        if header := _parquet_header(path) if is_parquet else _csv_header(path, of_use):
             headers.setdefault(header, []).append("file://" + _PATTERN.sub(r"\\\1", str(path)))
     if not headers:
         raise PipelineError(f"{files[0]} has no columns")
@@ -137,12 +139,14 @@ def _parquet(spark: SparkSession, wanted: Iterable[str], header: Header, names: 
     return found.select(*columns)
 
 
-def _csv_header(path: Path) -> Header:
-    """The names of the first line that has any; of those that Spark would not tell apart, with the number of each."""
+def _csv_header(path: Path, wanted: Collection[str]) -> Header:
+    """The names of the first line that has any. Of those that Spark does not tell apart, one that is wanted keeps its
+    name, and the others are numbered."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         names = [name.strip() for name in next((row for row in csv.reader(file) if row), [])]
-    lower = [name.lower() for name in names]
-    unlike = [name if name and lower.count(name.lower()) == 1 else f"{name} {i}" for i, name in enumerate(names)]
+    alike = Counter(name.lower() for name in names)
+    kept = {name for name in names if name and (alike[name.lower()] == 1 or name in wanted)}
+    unlike = [name if name in kept and name not in names[:i] else f"{name} {i}" for i, name in enumerate(names)]
     return tuple((name, "string") for name in unlike)
 
 
