@@ -451,7 +451,7 @@ def _renamed(columns: str) -> dict[str, str]:
 @click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), help="What a restart goes on from.")
 @click.option("--to-nats", metavar="URL", help="Tell subscribers too, through a NATS server.")
 @click.option("--most", type=click.IntRange(min=1), help="Messages, or files, in a micro-batch.")
-@click.option("--shards", type=click.IntRange(min=1), help="Kernels that share the clients; one a core unless told.")
+@click.option("--shards", type=click.IntRange(min=0), help="Kernels that share the clients; one a core unless told.")
 @click.option("--slices", type=click.IntRange(min=0), default=1, help="Kernels for what looks at several clients.")
 @click.option("--once", is_flag=True, help="Stop when all that is there has been taken.")
 @click.option("--master", help="A Spark cluster; this machine unless told.")

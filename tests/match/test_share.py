@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nearcast.errors import OpError
 from nearcast.language.oplog import decode_op, encode_notification, encode_op
+from nearcast.language.parse import parse_subscription
 from nearcast.match.kernel import Kernel
 from nearcast.match.reference import Reference
 from nearcast.match.share import Plan, Share, name_hash, name_hashes, whole_plan
 from nearcast.match.state import restore, snapshot
 from nearcast.model import op as ops
+from nearcast.model.statement import Publication
 from nearcast.testing import Log, logs
 from tests.match.agreement import answer_of
 
@@ -63,6 +68,21 @@ def test_the_shares_of_a_whole_log(common: bool, data: st.DataObject) -> None:
 @given(logs(), NUMBERS)
 def test_slices_alone_share_any_log(log: Log, slices: int) -> None:
     tells_the_same(log, Plan(0, slices))
+
+
+def test_a_plan_that_does_not_know_the_log_refuses_what_it_has_no_home_for() -> None:
+    """Nobody in a stream asks about everyone and publishes too, unless there are slices only."""
+    nearest, light = parse_subscription("SELECT NEAREST 1"), Publication("light", "a")
+    for first, second in (
+        (ops.Publish(0, light), ops.Subscribe(0, replace(nearest, id="s", owner="a"))),
+        (ops.Subscribe(0, replace(nearest, id="s", owner="a")), ops.Publish(0, light)),
+    ):
+        for plan in (Plan(2, 1, frozenset({"desk"})), Plan(0, 1)):
+            kernels = [Kernel(share=share) for share in plan.shares if share.sees("a")]
+            for kernel in kernels:
+                kernel.apply(first)
+                with pytest.raises(OpError, match="slices only") if plan.shards else nullcontext():
+                    kernel.apply(second)
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"))))

@@ -43,13 +43,13 @@ SUBSCRIBE near BY scout SELECT NEAREST 2;
 
 
 def a_log(size: int) -> Iterator[ops.Op]:
-    """Walkers who publish themselves, a scout among them, a tick now and then, and a change of mind half-way."""
+    """Walkers who publish themselves, a scout who only looks, a tick now and then, and a change of mind half-way."""
     dice, second = random.Random(FIRST_SEED), 1_000_000
     at = {f"walker{i}": [dice.uniform(2.32, 2.38), dice.uniform(48.83, 48.88)] for i in range(CLIENTS)}
-    at["scout"] = [2.35, 48.85]
     now = 1_700_000_000 * second
     for name in at:
         yield ops.Publish(now, Publication("self", name))
+    at["scout"] = [2.35, 48.85]
     for number in range(size):
         now += dice.randrange(second)
         name = dice.choice(list(at))

@@ -558,7 +558,7 @@ class Kernel(Indexed):
 
     def apply(self, op: ops.Op) -> list[Notification]:
         if self.share is not None:
-            self.share.plan.check(op, self.world, self.subscriptions)
+            self.share.plan.check(op, self.world, self.subscriptions, self._owned)
         told = super().apply(op)
         self._heed_odd()
         self._heed_apart()

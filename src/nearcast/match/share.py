@@ -14,7 +14,7 @@ shard can answer: clients among each other, the nearest, the choice of a source,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,12 +25,14 @@ from nearcast.errors import OpError
 from nearcast.match.compiled import njit
 from nearcast.match.history import tracked
 from nearcast.match.names import encoded
-from nearcast.match.world import StatementKey, Subscribed, World
+from nearcast.match.world import Published, StatementKey, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, Subscription
 
 __all__ = ["Plan", "Share", "looks_around", "name_hash", "name_hashes", "sees_all", "whole_plan"]
+
+Owned = Callable[[str], tuple[Mapping[StatementKey, Published], Mapping[StatementKey, Subscribed]]]
 
 _BASIS, _PRIME, _MASK = 0xCBF29CE484222325, 0x100000001B3, 2**64 - 1
 
@@ -63,8 +65,10 @@ class Plan:
         """Where its pairs are at home. An edit does not change that, or their state would have to move."""
         return _by_whom(s) if self.is_local(s) else "slice"
 
-    def check(self, op: ops.Op, world: World, subscriptions: Mapping[StatementKey, Subscribed]) -> None:
-        """Refuse what has no home, or would have to move from one to another."""
+    def check(self, op: ops.Op, world: World, subscriptions: Mapping[StatementKey, Subscribed], owned: Owned) -> None:
+        """Refuse what has no home, or would have to move from one to another. ``owned`` gives what a client has."""
+        if self.shards and not self.is_whole:
+            self._check_clocks(op, owned)
         match op:
             case ops.Subscribe(subscription=s):
                 known = subscriptions.get((s.owner, s.id))
@@ -79,6 +83,15 @@ class Plan:
             case ops.DefineSpace(space=space) if self.shards and not self.is_whole and space.name == "location":
                 if space.metric is not world.metric:
                     raise OpError("the metric of location is for the job's own statements to say", "text")
+
+    @staticmethod
+    def _check_clocks(op: ops.Op, owned: Owned) -> None:
+        """Who asks about everyone goes by everyone's time, which no shard knows; so none of its publications may."""
+        match op:
+            case ops.Publish(publication=p) if any(s.sees_all for s in owned(p.owner)[1].values()):
+                raise OpError("who asks about everyone can publish only in a job of slices only", "client")
+            case ops.Subscribe(subscription=s) if sees_all(s) and owned(s.owner)[0]:
+                raise OpError("who publishes can ask about everyone only in a job of slices only", "client")
 
 
 def whole_plan(log: Iterable[ops.Op], shards: int, slices: int) -> Plan:

@@ -236,7 +236,8 @@ def _job(spark: SparkSession, stream: Stream) -> tuple[Job, tuple[int, ...]]:
 
 def _plan(spark: SparkSession, stream: Stream) -> Plan:
     """Who subscribes from the beginning is a station; what others will subscribe to is for slices."""
-    known = whole_plan(stream.definitions, stream.shards or spark.sparkContext.defaultParallelism, 1)
+    wanted = spark.sparkContext.defaultParallelism if stream.shards is None else stream.shards
+    known = whole_plan(stream.definitions, wanted, 1)
     shards = known.shards if known.stations else 0
     slices = max(stream.slices, 1 if known.slices or not shards else 0)
     return Plan(shards, slices, known.stations, known.roamers)
