@@ -6,7 +6,9 @@ so that others on the machine disturb them less; how long one op takes is by the
 
 from __future__ import annotations
 
+import gc
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -18,11 +20,13 @@ from nearcast.bench import Case, Result
 from nearcast.bench.baselines import Crowd, GridOfDiscs, TreeOfDiscs, TreeOfPolygons
 from nearcast.bench.workloads import (
     Batch,
+    Discs,
     Walk,
     city_fixes,
     city_zones,
     disc_kernel,
     discs,
+    dwell_kernel,
     nearest_kernel,
     pair_kernel,
     polygon_kernel,
@@ -32,6 +36,8 @@ from nearcast.bench.workloads import (
 )
 from nearcast.match.kernel import Kernel
 from nearcast.model import op as ops
+from nearcast.model.fix import Position
+from nearcast.model.shape import Point
 
 __all__ = ["CASES", "RARE"]
 
@@ -196,7 +202,10 @@ def _growth(sizes: tuple[int, ...], quick: bool) -> Iterator[Result]:
 
 
 def _memory(quick: bool) -> Iterator[Result]:
-    """Bytes of the index and the columns, beside bare coordinates; names and ids apart. Pairs take none in a layer."""
+    """Bytes of the index and the columns, beside bare coordinates; names, ids and pairs apart.
+
+    A pair that remembers nothing takes none; one that does is held beside the names that it is known by.
+    """
     n, clients = (1000, 1000) if quick else (100_000, 100_000)
     walk = Walk(clients, SIDE)
     kernel = disc_kernel(walk.names, discs(n, SIDE))
@@ -205,6 +214,25 @@ def _memory(quick: bool) -> Iterator[Result]:
     yield Result("memory-disc", shapes / n, "bytes", 24)
     yield Result("memory-disc-id", table.ids.nbytes / n, "bytes", sum(map(len, table.ids)) / n)
     yield Result("memory-client", columns.nbytes / clients, "bytes", 24)
+    yield Result("memory-pair", _pair_bytes(100 if quick else 2000), "bytes", 24)
+
+
+def _pair_bytes(walkers: int) -> float:
+    """What a pair takes that waits for its dwell, by what Python gives out while all of them come to be."""
+    walk = Walk(walkers, 1000.0)
+    kernel = dwell_kernel(walk.names, Discs(np.array([500.0]), np.array([500.0]), np.array([2000.0])))
+    start = walk.placed()
+    moves = [
+        ops.Move(int(time), name, Position(Point(float(at[0]), float(at[1]))))
+        for name, time, at in zip(walk.names, start.time, start.position, strict=True)
+    ]
+    gc.collect()
+    tracemalloc.start()
+    for move in moves:
+        kernel.apply(move)
+    used = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return used / sum(len(s.pairs) for s in kernel.subscriptions.values())
 
 
 # ---- measuring -------------------------------------------------------------------------------------------

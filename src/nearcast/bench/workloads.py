@@ -28,7 +28,7 @@ from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.geojson import layer_from_geojson
 from nearcast.model.layer import Layer, LayerRegion
-from nearcast.model.shape import Geometry, Point, polygon
+from nearcast.model.shape import Disc, Geometry, Point, polygon
 from nearcast.model.statement import Subscription
 
 __all__ = [
@@ -172,6 +172,17 @@ def disc_kernel(names: list[str], zones: Discs) -> Kernel:
     kernel.stage.layers["zones"] = len(kernel.stage.tables)
     kernel.stage.tables.append(table)
     _watch(kernel, "SELECT WHERE &location IN LAYER zones")
+    return kernel
+
+
+def dwell_kernel(names: list[str], zones: Discs) -> Kernel:
+    """The same, but a disc counts after a minute, so that each pair has something to remember."""
+    kernel = Kernel()
+    kernel.introduce("self", names, np.zeros(len(names), np.int64))
+    shapes = zip(LON + zones.x / PER_X, LAT + zones.y / PER_Y, zones.radius, strict=True)
+    regions = [LayerRegion(f"zone{i}", Geometry(Disc(*map(float, shape)))) for i, shape in enumerate(shapes)]
+    kernel.apply(ops.DefineLayer(0, Layer("zones", tuple(regions))))
+    _watch(kernel, "SELECT WHERE &location IN LAYER zones DWELL 1 min")
     return kernel
 
 
