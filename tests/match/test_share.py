@@ -109,8 +109,3 @@ PUBLISHING_ROAMER = tuple(
 
 def test_a_roamer_that_publishes() -> None:
     tells_the_same(PUBLISHING_ROAMER, whole_plan(PUBLISHING_ROAMER, 7, 1))
-
-
-@pytest.mark.xfail(reason="a stream does not know beforehand who will ask about everyone")
-def test_a_roamer_that_publishes_in_a_stream() -> None:
-    tells_the_same(PUBLISHING_ROAMER, Plan(7, 1, frozenset({"s"})))

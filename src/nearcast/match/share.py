@@ -120,7 +120,10 @@ def whole_plan(log: Iterable[ops.Op], shards: int, slices: int) -> Plan:
     roamers = frozenset(mixed | wide)
     stations = frozenset(s.owner for s in subscribed if not looks_around(s) and isinstance(s.source, FromSpaces))
     plan = Plan(shards, slices, stations - roamers, roamers, is_whole=True)
-    return plan if any(not plan.is_local(s) for s in subscribed) or not shards else replace(plan, slices=0)
+    local = [plan.is_local(s) for s in subscribed]
+    if not any(local) and local:
+        return replace(plan, shards=0)
+    return replace(plan, slices=0) if shards and all(local) else plan
 
 
 def _looks_around(op: ops.Op) -> bool:
