@@ -274,7 +274,7 @@ def _short(n: int) -> str:
 CASES: dict[str, Case] = {
     **{f"discs-{_short(n)}": partial(_discs, n, f"discs-{_short(n)}") for n in (1000, 10_000, 100_000, 1_000_000)},
     **{f"discs-{_short(n)}-strtree": partial(_tree, n, f"discs-{_short(n)}-strtree") for n in (10_000, 100_000)},
-    "polygons": _polygons,
+    "polygons-city": _polygons,
     **{f"pairs-{_short(n)}": partial(_pairs, n, f"pairs-{_short(n)}") for n in (10_000, 100_000, 1_000_000)},
     "nearest-5": _nearest,
     "shapes-1m": _shapes,

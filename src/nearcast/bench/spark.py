@@ -7,8 +7,6 @@ work; sessions are warm: each figure is the best of a few rounds after one that 
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +32,7 @@ from nearcast.model.schema import TIME
 from nearcast.model.shape import Disc, Geometry
 from nearcast.model.statement import Subscription
 from nearcast.stream.backtest import Backtest, run_backtest
+from nearcast.stream.lent import scratch
 from nearcast.stream.session import spark_session
 from nearcast.stream.streaming import Stream, run_stream
 
@@ -91,14 +90,14 @@ def _fixed_cost(quick: bool) -> Iterator[Result]:
 
 
 def _backtested(folder: Path, n: int, quick: bool) -> None:
-    with _scratch() as out:
+    with scratch() as out:
         run_backtest(_spark(), Backtest(out, [str(folder)], definitions=_watched(_few(n, quick))))
 
 
 def _streamed(folder: Path, n: int, quick: bool) -> list[float]:
     """How long each batch took."""
     ends: list[float] = [time.monotonic()]
-    with _scratch() as out:
+    with scratch() as out:
         stream = Stream(
             out / "out",
             out / "checkpoint",
@@ -145,7 +144,7 @@ def _joined(folder: Path, zones: Discs) -> None:
         f.array_except(before, "zones").alias("left"),
     )
     told = turned.where((f.size("entered") > 0) | (f.size("left") > 0))
-    with _scratch() as out:
+    with scratch() as out:
         told.write.parquet(str(out / "told"))
 
 
@@ -174,7 +173,7 @@ def _stateful(folder: Path, zones: Discs) -> list[float]:
     told = fixes.groupBy("client").transformWithStateInPandas(
         _RowByRow(zones), "client string, zone long, entered boolean", "append", "none"
     )
-    with _scratch() as out:
+    with scratch() as out:
         query = told.writeStream.option("checkpointLocation", str(out / "checkpoint")).foreachBatch(
             partial(_written, out, ends)
         )
@@ -251,7 +250,7 @@ def _passed_in_batches(folder: Path) -> float:
     spark = _spark()
     like = spark.read.parquet(str(folder))
     fixes = spark.readStream.schema(like.schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
-    with _scratch() as out:
+    with scratch() as out:
         query: StreamingQuery = (
             fixes.mapInArrow(_same, like.schema).writeStream.format("noop")
             .option("checkpointLocation", str(out)).trigger(availableNow=True).start()
@@ -270,7 +269,7 @@ def _files(quick: bool, count: int, rows: int | None = None) -> Iterator[Path]:
     rows = rows or _rows(quick)
     walk = Walk(min(CLIENTS, rows) if not quick else 200, SIDE)
     names = np.array(walk.names, object)
-    with _scratch() as folder:
+    with scratch() as folder:
         for number, batch in zip(range(count), walk.batches(rows), strict=False):
             columns = [names[batch.rows], pa.array(batch.time).view(TIME), batch.position[:, 0], batch.position[:, 1]]
             table = pa.Table.from_arrays([pa.array(column) for column in columns], schema=SCHEMA)
@@ -292,15 +291,6 @@ def _watched(n: int) -> tuple[ops.Op, ...]:
 
 def _spark() -> SparkSession:
     return spark_session("nearcast bench")
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="nearcast-bench-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _best(work: Callable[[], None], rows: int, rounds: int) -> float:

@@ -8,16 +8,13 @@ own, which writes what it told. A log is decoded first and routed when all its s
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -28,6 +25,7 @@ from nearcast.model import op as ops
 from nearcast.stream.decode import FixDecoder
 from nearcast.stream.files import DEAD, NotificationFiles, write_dead
 from nearcast.stream.job import Job, definitions_of, distribute
+from nearcast.stream.lent import computed_once, scratch
 from nearcast.stream.lines import PARTS, log_rows, parts_of, read_part
 from nearcast.stream.packets import pack, packet, unpack
 from nearcast.stream.route import BAD, SEEN, Router, share_keys
@@ -62,7 +60,7 @@ def backtest_fixes(
     """Match fixes in order of time with the statements that hold from the first on."""
     router = Router(plan, share_keys(len(plan.shares), len(plan.shares)))
     routed = fixes.mapInArrow(partial(_route_fixes, decoder, router), PACKET)
-    with _kept(routed) as packets, _scratch() as folder:
+    with computed_once(routed) as packets, scratch() as folder:
         first, last, rows = _span(packets)
         stamped = [replace(op, time=first or 0) for op in definitions]
         job = Job(plan, distribute(fixes.sparkSession, stamped, folder), lateness, OPEN)
@@ -76,7 +74,7 @@ def backtest_log(
 ) -> Summary:  # fmt: skip
     """Match the ops of a log in its order, after statements that hold from the first op on."""
     parts = spark.createDataFrame(parts_of(files), PARTS).repartition(max(1, spark.sparkContext.defaultParallelism))
-    with _kept(parts.mapInArrow(_decode_log, PACKET)) as decoded, _scratch() as folder:
+    with computed_once(parts.mapInArrow(_decode_log, PACKET)) as decoded, scratch() as folder:
         first, last, rows = _span(decoded)
         stamped = [replace(op, time=first or 0) for op in definitions]
         plan = whole_plan([*stamped, *_telling(decoded)], shards, slices)
@@ -199,24 +197,6 @@ def _span(packets: DataFrame) -> tuple[int | None, int | None, int]:
     """When the first and the last row was, and how many there are."""
     found = packets.filter(f.col("key") == SEEN).agg(f.min("first"), f.max("last"), f.sum("rows")).first()
     return (found[0], found[1], found[2] or 0) if found else (None, None, 0)
-
-
-@contextmanager
-def _kept(packets: DataFrame) -> Iterator[DataFrame]:
-    packets.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        yield packets
-    finally:
-        packets.unpersist()
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="nearcast-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _grouped(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:

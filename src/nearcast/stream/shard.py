@@ -143,9 +143,7 @@ class Shard:
     @property
     def stale(self) -> int:
         """The fixes that were too late, where each is counted once: a slice sees all, so the first has the count."""
-        plan = self.share.plan
-        counts = self.share.is_shard if not plan.slices else not self.share.is_shard and self.share.number == 0
-        return self.kernel.counts["stale"] if counts else 0
+        return self.kernel.counts["stale"] if self.share.counts_rows else 0
 
 
 class _Fixes:

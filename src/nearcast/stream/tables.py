@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -13,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everyone calls it
 from pyspark.sql.types import StringType, StructField, StructType
@@ -28,6 +26,7 @@ from nearcast.stream.decode import FixDecoder
 from nearcast.stream.encounters import encounters
 from nearcast.stream.files import write_dead
 from nearcast.stream.history import notifications_in, plainly, query
+from nearcast.stream.lent import computed_once
 from nearcast.stream.located import FIXES, Batches
 from nearcast.stream.pipeline import check_out, clear_out
 from nearcast.stream.places import resolve
@@ -69,12 +68,12 @@ def write_tracks(spark: SparkSession, job: TrackJob) -> dict[str, Any]:
         source, decoder = read_fixes(spark, job.fixes, job.columns, {})
         check_out(job.out, job.overwrite)
         clear_out(job.out)
-        with _kept(source.mapInArrow(partial(_read, decoder), READ)) as rows:
+        with computed_once(source.mapInArrow(partial(_read, decoder), READ)) as rows:
             bad = rows.where(F.col(FAULT).isNotNull()).select(CONTENT, FAULT).toLocalIterator()
             summary: dict[str, Any] = {"out": str(job.out), "rows": rows.count()}
             summary["bad"] = write_dead(job.out, "unread", ((row[0], row[1]) for row in bad))
             cleaned = clean(rows.where(F.col(FAULT).isNull()).drop(CONTENT, FAULT), job.max_speed, job.max_accuracy)
-            with _kept(cleaned.judged):
+            with computed_once(cleaned.judged):
                 counts = cleaned.counts()
                 kept = _written(cleaned.kept, job.out / "kept")
                 _written(cleaned.dropped, job.out / "dropped")
@@ -173,12 +172,3 @@ def _written(frame: DataFrame, folder: Path) -> DataFrame:
     there = str(folder.absolute())  # Java may be in another folder
     frame.write.mode("overwrite").option("compression", "zstd").parquet(there)
     return frame.sparkSession.read.schema(frame.schema).parquet(there)
-
-
-@contextmanager
-def _kept(frame: DataFrame) -> Iterator[DataFrame]:
-    frame.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        yield frame
-    finally:
-        frame.unpersist()
