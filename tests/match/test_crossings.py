@@ -10,6 +10,8 @@ import pytest
 
 from nearcast.match.clients import ClientColumns
 from nearcast.match.crossings import crossings, inside
+from nearcast.match.discs import DiscGrid, anchor_of, count_of, room_of
+from nearcast.match.globe import in_space
 from nearcast.match.moves import FLOOR, Moves, X, Y, take_moves
 from nearcast.match.regions import Regions, Sites, lengths
 from nearcast.model.constraint import Interval
@@ -140,3 +142,23 @@ def test_discs_that_came_as_columns_are_regions_like_any_other() -> None:
     assert [one.region(row) for row in rows] == [other.region(row) for row in rows]
     assert {one.region(row).id for row in rows} == {"b", "c", "d"}
     assert one.ids.array.to_pylist() == other.ids.array.to_pylist()
+
+
+@pytest.mark.parametrize("earth", [True, False], ids=["earth", "plane"])
+def test_a_posting_says_where_its_disc_is_to_within_a_step(earth: bool) -> None:
+    dice = np.random.default_rng(7)
+    x, y = (on_earth if earth else on_a_plane)(dice, 2000)
+    radius = radii(dice, len(x))
+    grid = DiscGrid(earth)
+    grid.add(np.arange(len(x)), x, y, radius)
+    index, found = grid.arrays, 0
+    for at in np.flatnonzero(index.key[:, 0] >= 0).tolist():
+        (start, room), (middle, steps) = (index.run[at, 2], 1 << room_of(index.run, at)), anchor_of(index.key[at, 0])
+        for i in range(count_of(index.run, at)):
+            row = index.whole[3 * start + 2 * room + i]
+            *offset, size = (int(index.short[6 * start + column * room + i]) for column in range(4))
+            centre = in_space(x[row], y[row]) if earth else (x[row], y[row], 0.0)
+            assert offset == pytest.approx((np.array(centre) - middle) * steps, abs=0.51)
+            assert size == pytest.approx(radius[row] * steps, abs=0.51)
+            found += 1
+    assert found > len(x)

@@ -13,7 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from nearcast.match.compiled import inlined, njit
-from nearcast.match.discs import CUBED, DiscArrays, anchor_of, count_of, exact_side, find_cell, room_of, slot_of
+from nearcast.match.discs import (
+    CUBED,
+    DiscArrays,
+    anchor_of,
+    count_of,
+    exact_side,
+    find_cell,
+    room_of,
+    slack_of,
+    slot_of,
+)
 from nearcast.match.globe import FLAT, IN, LOWEST, OUT, UNSURE, cell_key, cell_of, face_of, face_point
 
 __all__ = ["disc_moves"]
@@ -44,7 +54,7 @@ def disc_moves(
     ``tall`` regions, that is also what the client stayed in while its height changed.
     """
     # Each array is taken out of the index once, for every taking counts a reference.
-    keys, runs, whole, real = discs.key, discs.run, discs.whole, discs.real
+    keys, runs, whole, short = discs.key, discs.run, discs.whole, discs.short
     xs, ys, radii, wide = discs.x, discs.y, discs.radius, discs.wide
     levels, mask, near = _levels_of(discs), np.empty(_AT_ONCE, np.bool_), np.empty(_AT_ONCE, np.int64)
     cells, ends = np.empty((_AT_ONCE, len(levels), 2), np.int64), np.empty((_AT_ONCE, 2, 3))
@@ -66,14 +76,14 @@ def disc_moves(
                     if n + count_of(runs, at) > len(move):
                         return i, before
                     n = _look(
-                        keys, runs, real, whole, xs, ys, radii, earth, at, p, q, length,
+                        keys, runs, short, whole, xs, ys, radii, earth, at, p, q, length,
                         _SAME if old_at == _AS_NEW else _NEW, rises, mask, near, m, move, region, was, now, n,
                     )  # fmt: skip
                 if old_at >= 0:
                     if n + count_of(runs, old_at) > len(move):
                         return i, before
                     n = _look(
-                        keys, runs, real, whole, xs, ys, radii, earth, old_at, p, q, length, _OLD, False, mask, near,
+                        keys, runs, short, whole, xs, ys, radii, earth, old_at, p, q, length, _OLD, False, mask, near,
                         m, move, region, was, now, n,
                     )  # fmt: skip
             if n + len(wide) > len(move):
@@ -133,43 +143,52 @@ def _find_cells(
         if all_cells[i] != _AS_NEW:
             all_cells[i] = max(find_cell(keys, all_cells[i]), -1) if all_cells[i] >= 0 else -1
     for i in range(len(all_cells) if is_far else 0):
-        at = max(all_cells[i], 0)
-        start = 5 * runs[at, 2]
-        for line in range(start, start + (5 << room_of(runs, at)), 16):
-            fetched ^= whole[line]
+        at = all_cells[i]
+        if at >= 0:
+            start = 3 * runs[at, 2]
+            for line in range(start, start + (3 << room_of(runs, at)), 16):
+                fetched ^= whole[line]
     spare[0] = fetched
 
 
 @inlined
 def _look(
-    keys: Wholes, runs: npt.NDArray[np.int32], real: npt.NDArray[np.float32], whole: npt.NDArray[np.int32], xs: Reals,
+    keys: Wholes, runs: npt.NDArray[np.int32], short: npt.NDArray[np.int16], whole: npt.NDArray[np.int32], xs: Reals,
     ys: Reals, radii: Reals, earth: bool, at: int, p: Place, q: Place, length: float, cell: int, rises: bool,
     mask: npt.NDArray[np.bool_], near: Wholes, m: int, move: Wholes, region: Wholes, was: Flags, now: Flags, n: int,
 ) -> int:  # fmt: skip
     """Add what turned among the discs of a cell. What is in the cells of both ends is found where the client is."""
-    origin, slack = anchor_of(keys[at, 0])
+    origin, steps = anchor_of(keys[at, 0])
+    slack, cubed = slack_of(steps), CUBED / (steps * steps)
     a, b = (q, p) if cell == _OLD else (p, q)
-    a = (a[0] - origin[0], a[1] - origin[1], a[2] - origin[2])
-    b = (b[0] - origin[0], b[1] - origin[1], b[2] - origin[2])
-    first, count, size = np.uint64(5 * runs[at, 2]), count_of(runs, at), np.uint64(1 << room_of(runs, at))
+    a = ((a[0] - origin[0]) * steps, (a[1] - origin[1]) * steps, (a[2] - origin[2]) * steps)
+    b = ((b[0] - origin[0]) * steps, (b[1] - origin[1]) * steps, (b[2] - origin[2]) * steps)
+    room = 1 << room_of(runs, at)
+    first, rows, count, size = (
+        np.uint64(6 * runs[at, 2]),
+        3 * runs[at, 2] + 2 * room,
+        count_of(runs, at),
+        np.uint64(room),
+    )
     for done in range(0, count, _AT_ONCE):
         found = _near(
-            real, first + np.uint64(done), size, min(count - done, _AT_ONCE), a, length + 2 * slack, mask, near
-        )
+            short, first + np.uint64(done), size, min(count - done, _AT_ONCE), a, length * steps + 2 * slack, cubed,
+            mask, near,
+        )  # fmt: skip
         for k in range(found):
             slot = first + np.uint64(done + near[k])
-            disc = (real[slot], real[slot + size], real[slot + size + size])
-            radius = float(real[slot + size + size + size])
-            new, old = _side(_squared(a, disc), radius, slack), OUT
+            disc = (float(short[slot]), float(short[slot + size]), float(short[slot + size + size]))
+            radius = float(short[slot + size + size + size])
+            new, old = _side(_squared(a, disc), radius, slack, cubed), OUT
             if new == OUT and cell != _SAME:
                 continue
             if not np.isnan(b[0]):
-                old = _side(_squared(b, disc), radius, slack)
+                old = _side(_squared(b, disc), radius, slack, cubed)
             if cell == _OLD:
                 new, old = old, new
             if new == old and new != UNSURE and not rises:
                 continue
-            row = whole[slot + size + size + size + size]
+            row = whole[rows + done + near[k]]
             if new == UNSURE:
                 new = exact_side(xs[row], ys[row], radii[row], earth, p)
             if old == UNSURE:
@@ -186,21 +205,23 @@ def _look(
 
 @inlined
 def _near(
-    real: npt.NDArray[np.float32], first: np.uint64, size: np.uint64, count: int, a: Place, margin: float,
-    mask: npt.NDArray[np.bool_], near: Wholes,
+    short: npt.NDArray[np.int16], first: np.uint64, size: np.uint64, count: int, a: Place, margin: float,
+    cubed: float, mask: npt.NDArray[np.bool_], near: Wholes,
 ) -> int:  # fmt: skip
-    """Which of some discs have a circle within a margin of a point; gives how many.
+    """Which of some discs have a circle within a margin of a point, all in steps; gives how many.
 
     Numbers of 32 bits, no branch, and no index that could be negative, so that the processor takes 16 discs at a time.
     """
     x, y, z = np.float32(a[0]), np.float32(a[1]), np.float32(a[2])
-    m, cubed = np.float32(margin), np.float32(CUBED)
+    m, c = np.float32(margin), np.float32(cubed)
     for i in range(count):
         at = first + np.uint64(i)
-        dx, dy, dz = x - real[at], y - real[at + size], z - real[at + size + size]
-        radius = real[at + size + size + size]
+        dx = x - np.float32(short[at])
+        dy = y - np.float32(short[at + size])
+        dz = z - np.float32(short[at + size + size])
+        radius = np.float32(short[at + size + size + size])
         squared, outer = dx * dx + dy * dy + dz * dz, radius + m
-        inner = radius - radius * radius * radius * cubed - m
+        inner = radius - radius * radius * radius * c - m
         mask[i] = (squared <= outer * outer) & ((inner <= np.float32(0)) | (squared >= inner * inner))
     found = 0
     for i in range(count):
@@ -227,10 +248,10 @@ def _differ(a: float, b: float) -> bool:
 
 
 @njit
-def _side(squared: float, radius: float, margin: float) -> int:
+def _side(squared: float, radius: float, margin: float, cubed: float) -> int:
     """On which side of a disc everything within a margin of a point is; unsure if it may be on both."""
     outer = radius + margin
     if squared > outer * outer:
         return OUT
-    inner = radius - radius * radius * radius * CUBED - margin
+    inner = radius - radius * radius * radius * cubed - margin
     return IN if inner > 0 and squared <= inner * inner else UNSURE

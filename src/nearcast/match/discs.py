@@ -1,9 +1,9 @@
 """An index of discs of very different sizes: which of them hold a point.
 
-Levels of square cells, each level twice as wide as the one below. A disc lies on the level whose cells are one to
-two times as wide as it is, so it touches at most four of them, and a point looks into one cell of each level that
-has discs. A cell's postings lie together and carry the discs' geometry, as 32-bit offsets from the cell's own
-anchor: 20 bytes to read for each disc in the neighbourhood, and exact coordinates only for the few that this cannot
+Levels of square cells, each level four times as wide as the one below. A disc lies on the level whose cells are two to
+eight times as wide as it is, so it touches at most four of them, and a point looks into one cell of each level that
+has discs. A cell's postings lie together and carry the discs' geometry, in steps of 1/16384 of the cell's width from
+its middle: 8 bytes to read for each disc in the neighbourhood, and exact coordinates only for the few that this cannot
 decide. A run of postings is five columns, each with the room that the run has, so that a loop over a cell takes many
 discs at a time.
 """
@@ -19,12 +19,14 @@ import numpy.typing as npt
 from nearcast.match.columns import grown
 from nearcast.match.compiled import njit
 from nearcast.match.globe import (
+    E2,
     FLAT,
     HIGHEST,
     IN,
     LOWEST,
     OUT,
     PER_METRE,
+    SLACK,
     SPAN,
     TIGHTEST,
     UNSURE,
@@ -38,12 +40,27 @@ from nearcast.match.globe import (
     spread,
 )  # fmt: skip
 
-__all__ = ["CUBED", "DiscArrays", "DiscGrid", "anchor_of", "count_of", "exact_side", "find_cell", "room_of", "slot_of"]
+__all__ = [
+    "CUBED",
+    "DiscArrays",
+    "DiscGrid",
+    "anchor_of",
+    "count_of",
+    "exact_side",
+    "find_cell",
+    "room_of",
+    "slack_of",
+    "slot_of",
+]
 
 _WIDE = 1e6
 """Metres. Larger discs are few, and are looked at one by one."""
 CUBED = 1 / (24 * TIGHTEST * TIGHTEST)
 """2R sin(r / 2R) >= r - r³/24R²."""
+STEPS = 2.0**14
+"""To a cell's width. A centre is less than two widths from the middle of a cell that its disc touches: half a diagonal
+of the cell is 0.71, and a disc reaches no further than half a cell, even if only half of it is seen through its face.
+So 16 bits hold it."""
 _CLASSES = 32
 """Postings of a cell have room for 2**class of them."""
 _CELLS, _USED, _EARTH = 0, 1, 2
@@ -59,9 +76,9 @@ class DiscArrays(NamedTuple):
     """... the same memory in rows of four: the third is where its postings begin, the fourth how many there are and for
     how many there is room (`count_of`, `room_of`). What is asked of a cell thus comes with one fetch."""
     whole: npt.NDArray[np.int32]
-    """Runs of postings: the last column is the row of the disc, those before it are ..."""
-    real: npt.NDArray[np.float32]
-    """... the same memory as numbers: offset in space (3), radius."""
+    """Runs of postings, three numbers to a posting: the last column is the row of the disc, those before it are ..."""
+    short: npt.NDArray[np.int16]
+    """... the same memory in halves: the centre from the middle of the cell (3), and the radius, in steps."""
     free: npt.NDArray[np.int32]
     """By class, the first free run of postings."""
     levels: npt.NDArray[np.int64]
@@ -79,12 +96,12 @@ class DiscGrid:
     def __init__(self, earth: bool, cells: int = 64) -> None:
         self.earth = earth
         self._wide: list[int] = []
-        pool = np.zeros(64 * 5, np.int32)
+        pool = np.zeros(64 * 3, np.int32)
         self.arrays = DiscArrays(
             key=(table := _empty_table(cells)),
             run=table.view(np.int32),
             whole=pool,
-            real=pool.view(np.float32),
+            short=pool.view(np.int16),
             free=np.full(_CLASSES, -1, np.int32),
             levels=np.zeros(HIGHEST - LOWEST + 1, np.int64),
             wide=np.zeros(0, np.int32),
@@ -131,7 +148,7 @@ class DiscGrid:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for name, array in self.arrays._asdict().items() if name not in ("real", "run"))
+        return sum(array.nbytes for name, array in self.arrays._asdict().items() if name not in ("short", "run"))
 
     def _make_room(self) -> None:
         """Double whatever is nearly full."""
@@ -140,10 +157,10 @@ class DiscGrid:
             table = _empty_table(2 * len(a.key))
             _rehash(a.key, table)
             self.arrays = a = a._replace(key=table, run=table.view(np.int32))
-        size = len(a.whole) // 5
-        pool = np.zeros((size + max(64, size // 2)) * 5, np.int32)
+        size = len(a.whole) // 3
+        pool = np.zeros((size + max(64, size // 2)) * 3, np.int32)
         pool[: len(a.whole)] = a.whole
-        self.arrays = a._replace(whole=pool, real=pool.view(np.float32))
+        self.arrays = a._replace(whole=pool, short=pool.view(np.int16))
 
 
 # ---- cells ---------------------------------------------------------------------------------------------
@@ -205,41 +222,46 @@ def _set_run(run: npt.NDArray[np.int32], at: int, start: int, count: int, room: 
 
 @njit
 def _anchor(face: int, level: int, ix: int, iy: int) -> tuple[float, float, float]:
-    """A point of space near a cell. Postings give their place relative to it."""
+    """The middle of a cell, in space. Postings give their place relative to it."""
     side = 1.0 / PER_METRE[level - LOWEST]
     u, v = (ix + 0.5) * side, (iy + 0.5) * side
     if face == FLAT:
         return u, v, 0.0
-    w = A / math.sqrt(A * A + u * u + v * v)
-    depth, s, t = w * A, w * u, w * v
-    if face == 0:
-        return depth, s, t
+    if face < 2:
+        x, y, z = A, u, v
+    elif face < 4:
+        x, y, z = u, A, v
+    else:
+        x, y, z = u, v, A
+    w = A / math.sqrt(x * x + y * y + z * z / (1.0 - E2))
+    x, y, z = x * w, y * w, z * w
     if face == 1:
-        return -depth, s, t
-    if face == 2:
-        return s, depth, t
+        return -x, y, z
     if face == 3:
-        return s, -depth, t
-    if face == 4:
-        return s, t, depth
-    return s, t, -depth
+        return x, -y, z
+    return x, y, -z if face == 5 else z
 
 
 @njit
-def _slack_of(level: int, face: int) -> float:
-    """How far a distance from 32-bit offsets may be off: they have 24 bits, and reach from the anchor to the cell.
-
-    The anchor is on a sphere of the equator's radius, which the poles are 21 km inside of.
-    """
-    reach = 4.0 / PER_METRE[level - LOWEST]
-    return 2e-7 * float(reach if face == FLAT else reach + 25000.0)
+def _steps(level: int) -> float:
+    """To a metre."""
+    return float(STEPS * PER_METRE[level - LOWEST])
 
 
 @njit
 def anchor_of(key: int) -> tuple[tuple[float, float, float], float]:
-    """The anchor of a cell that is known by its key, and the slack of its postings."""
+    """The middle of a cell that is known by its key, and its steps to a metre."""
     face, level, ix, iy = cell_from(key)
-    return _anchor(face, level, ix, iy), _slack_of(level, face)
+    return _anchor(face, level, ix, iy), _steps(level)
+
+
+@njit
+def slack_of(steps: float) -> float:
+    """How many steps the distance to a circle may be off.
+
+    Rounding moves a centre by less than 0.87 steps, and a radius by half a one; 32-bit numbers add less than 0.02.
+    """
+    return 1.5 + SLACK * steps
 
 
 # ---- postings ------------------------------------------------------------------------------------------
@@ -247,13 +269,13 @@ def anchor_of(key: int) -> tuple[tuple[float, float, float], float]:
 
 @njit
 def _level_of(width: float) -> int:
-    """The level whose cells are at least so wide, and less than four times.
+    """The level whose cells are two to eight times so wide.
 
-    Every other level would do for postings; with half of the levels there are half as many cells to look for.
+    Narrower cells would have fewer discs to look at, but there would be more cells and more levels to look for.
     """
-    if width <= 1.0 / PER_METRE[0]:
+    if 2 * width <= 1.0 / PER_METRE[0]:
         return LOWEST
-    return math.ceil(math.log2(width)) | 1
+    return math.ceil(math.log2(2 * width)) | 1
 
 
 @njit
@@ -311,7 +333,7 @@ def _room_for(a: DiscArrays, px: float, py: float, pz: float, reach: float, leve
             for iy in range(cell_of(south, level), cell_of(north, level) + 1):
                 at = find_cell(a.key, cell_key(face, level, ix, iy))
                 needed += 1 if at < 0 else 2 << room_of(a.run, at)
-    return (int(a.meta[_USED]) + needed) * 5 <= len(a.whole)
+    return (int(a.meta[_USED]) + needed) * 3 <= len(a.whole)
 
 
 @njit
@@ -319,7 +341,7 @@ def _take_run(a: DiscArrays, size: int) -> int:
     """A run of 2**size postings."""
     start = a.free[size]
     if start >= 0:
-        a.free[size] = a.whole[5 * start]
+        a.free[size] = a.whole[3 * start]
         return int(start)
     start = a.meta[_USED]
     a.meta[_USED] += 1 << size
@@ -338,16 +360,19 @@ def _post(a: DiscArrays, row: int, px: float, py: float, pz: float, face: int, l
     start, n, size = int(a.run[at, 2]), count_of(a.run, at), room_of(a.run, at)
     if n == 1 << size:
         old, start = start, _take_run(a, size + 1)
-        for column in range(5):
-            there, here = 5 * start + (column << (size + 1)), 5 * old + (column << size)
-            a.whole[there : there + n] = a.whole[here : here + n]
-        a.whole[5 * old] = a.free[size]
+        for column in range(4):
+            there, here = 6 * start + (column << (size + 1)), 6 * old + (column << size)
+            a.short[there : there + n] = a.short[here : here + n]
+        there, here = 3 * start + (4 << size), 3 * old + (2 << size)
+        a.whole[there : there + n] = a.whole[here : here + n]
+        a.whole[3 * old] = a.free[size]
         a.free[size] = old
         size += 1
     ax, ay, az = _anchor(face, level, ix, iy)
-    slot, room = 5 * start + n, 1 << size
-    a.real[slot], a.real[slot + room], a.real[slot + 2 * room] = px - ax, py - ay, pz - az
-    a.real[slot + 3 * room], a.whole[slot + 4 * room] = a.radius[row], row
+    steps, slot, room = _steps(level), 6 * start + n, 1 << size
+    a.short[slot], a.short[slot + room] = round((px - ax) * steps), round((py - ay) * steps)
+    a.short[slot + 2 * room], a.short[slot + 3 * room] = round((pz - az) * steps), round(a.radius[row] * steps)
+    a.whole[3 * start + 2 * room + n] = row
     _set_run(a.run, at, start, n + 1, size)
 
 
@@ -374,11 +399,12 @@ def _unpost(a: DiscArrays, row: int, key: int) -> None:
     if at < 0:
         return
     start, last, size = int(a.run[at, 2]), count_of(a.run, at) - 1, room_of(a.run, at)
-    first, room = 5 * start, 1 << size
+    first, rows, room = 6 * start, 3 * start + (2 << size), 1 << size
     for i in range(last + 1):
-        if a.whole[first + 4 * room + i] == row:
-            for column in range(first, first + 5 * room, room):
-                a.whole[column + i] = a.whole[column + last]
+        if a.whole[rows + i] == row:
+            for column in range(first, first + 4 * room, room):
+                a.short[column + i] = a.short[column + last]
+            a.whole[rows + i] = a.whole[rows + last]
             _set_run(a.run, at, start, last, size)
             return
 
