@@ -20,8 +20,9 @@ from nearcast.log.connection import connection
 from nearcast.log.reading import Entry, fetch
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import OUT_STREAM, client_of_subject
+from nearcast.log.telling import Told
 from nearcast.stream import nats_sink
-from nearcast.stream.nats_sink import NatsSink, Told
+from nearcast.stream.nats_sink import NatsSink
 
 ROOT = Path(__file__).parents[2]
 BATCHES, SIZE = 8, 2_500
@@ -210,8 +211,9 @@ def test_a_writer_that_is_killed_again_and_again_writes_everything_once(server: 
         point = [str(chance.randrange(there, min(there + SIZE, len(wanted)))), str(chance.random() / 20)]
         killed = subprocess.run([sys.executable, "-c", WRITER, server.url, *point], cwd=ROOT, check=False)
         assert killed.returncode == -signal.SIGKILL
-        assert payloads(server) == wanted[: len(payloads(server))]
-        if len(payloads(server)) == len(wanted):
+        written = payloads(server)
+        assert written == wanted[: len(written)]
+        if len(written) == len(wanted):
             break
     write_all(server.url)
     assert payloads(server) == wanted

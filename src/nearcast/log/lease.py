@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
-from nats.js import api
+from nats.js import JetStreamContext, api
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
@@ -15,15 +15,15 @@ from nearcast.log.subjects import LEASES
 
 __all__ = ["Lease"]
 
-SECONDS = 5.0
+SECONDS = 2.0
 """How long a right outlives whoever holds it."""
 
 
 class Lease:
     """A key that the server removes unless it is written again in time, by whoever wrote it last.
 
-    The bucket's first user decides how long leases last; all others find out. It is kept in memory: a server that
-    restarts has forgotten who held what, and whoever asks first gets it.
+    All leases last as long as the shortest that anyone asked for. They are kept in memory: a server that restarts has
+    forgotten who held what, and whoever asks first gets it.
     """
 
     def __init__(self, log: Log, name: str, holder: str, seconds: float = SECONDS) -> None:
@@ -65,6 +65,14 @@ class Lease:
             except BucketNotFoundError:
                 config = api.KeyValueConfig(LEASES, ttl=self._seconds, storage=api.StorageType.MEMORY)
                 bucket = await jetstream.create_key_value(config)
-            self._seconds = (await bucket.status()).ttl or self._seconds
+            self._seconds = await self._agreed(jetstream, bucket)
             self._bucket = bucket
         return self._bucket
+
+    async def _agreed(self, jetstream: JetStreamContext, bucket: KeyValue) -> float:
+        """How long leases last; less from now on, if this one is for less."""
+        status = await bucket.status()
+        lasting = status.ttl or self._seconds
+        if lasting > self._seconds:
+            await jetstream.update_stream(status.stream_info.config, max_age=self._seconds)
+        return min(lasting, self._seconds)

@@ -7,8 +7,12 @@ from urllib.parse import quote, unquote
 from nearcast.errors import LogError
 
 __all__ = [
+    "ASK",
     "BATCH",
+    "CURSORS",
     "FORMAT",
+    "LAYERS",
+    "LAYER_NAMES",
     "LEASES",
     "OPS_STREAM",
     "OPS_SUBJECT",
@@ -25,6 +29,22 @@ OUT_STREAM = "nearcast-out"
 OUT_SUBJECTS = "nearcast.out.*"
 LEASES = "nearcast-leases"
 """The bucket of what only one process may do at a time."""
+BROKER = "nearcast-broker"
+"""The bucket of what brokers know of each other: the snapshots that there are, and how far was told."""
+SNAPSHOTS = "nearcast-snapshots"
+"""The bucket of the snapshots themselves, by their hashes."""
+CURSORS = "nearcast-cursors"
+"""The bucket of the last sequence that each client has."""
+ASK_SUBJECTS = "nearcast.ask.*"
+"""Where the broker that tells is asked."""
+CURSORS = "nearcast-cursors"
+"""The bucket of how far each client has heard."""
+LAYERS = "nearcast-layers"
+"""The bucket of layers as they were given, each under the hash of its content."""
+LAYER_NAMES = "nearcast-layer-names"
+"""The bucket of which of them a layer holds."""
+ASK = "nearcast.ask."
+"""What the subject of a question to the broker begins with."""
 
 FORMAT = "Nearcast-Format"
 """The header that says how a packet of ops is written."""
@@ -35,6 +55,11 @@ ORDINAL = "Nearcast-Ordinal"
 
 LONGEST = 1024
 """Bytes of a token. A server takes 4,096 for a whole line of its protocol."""
+
+
+def ask_subject(question: str) -> str:
+    """Where the broker is asked a question, by its name."""
+    return ASK_SUBJECTS.removesuffix("*") + question
 
 
 def out_subject(client: str) -> str:
