@@ -18,7 +18,7 @@ from nearcast.model import op as ops
 from nearcast.model import schema
 from nearcast.model.moment import parse_time
 
-__all__ = ["ARROW", "LINES", "Packet", "decode", "encode_batch", "encode_lines", "format_of"]
+__all__ = ["ARROW", "LINES", "Packet", "PlainFix", "decode", "encode_batch", "encode_lines", "format_of", "plain_fixes"]
 
 LINES, ARROW = "lines", "arrow"
 
@@ -43,7 +43,7 @@ class _Head(msgspec.Struct):
     client: str | None = None
 
 
-class _Plain(msgspec.Struct, tag_field="op", tag="move", forbid_unknown_fields=True):
+class PlainFix(msgspec.Struct, tag_field="op", tag="move", forbid_unknown_fields=True):
     """A fix as nearly all are. `decode_op` takes eight times as long; what is not like this is left to it."""
 
     time: str | int | float
@@ -70,7 +70,7 @@ class _Row(NamedTuple):
     line: str | None = None
 
 
-_head, _plain = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Plain)
+_head, _plain = msgspec.json.Decoder(_Head), msgspec.json.Decoder(PlainFix)
 _BAD = (msgspec.DecodeError, UnicodeError, RecursionError, NearcastError)
 
 
@@ -108,6 +108,16 @@ def decode(format: str, payload: bytes) -> pa.RecordBatch:  # noqa: A002 (the he
     if format == ARROW:
         return _from_arrow(payload)
     raise OpError(f"unknown format of ops {format!r}; {suggestion(format, (LINES, ARROW))}".rstrip("; "), FORMAT)
+
+
+def plain_fixes(packet: Packet) -> list[PlainFix] | None:
+    """The ops of a packet, if all of them are fixes as nearly all are; what they say is not checked."""
+    if packet.format != LINES:
+        return None
+    try:
+        return [_plain.decode(line) for line in packet.payload.split(b"\n") if line.strip()]
+    except _BAD:
+        return None
 
 
 def _from_lines(payload: bytes) -> pa.RecordBatch:

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from nearcast.broker.applying import Refusal, apply_packet
+from nearcast.broker.lines import batch_messages
+from nearcast.feed import apply_batch, notification_batch, notifications_of
+from nearcast.language.oplog import encode_notification, encode_op
+from nearcast.log.packet import ARROW, Packet, decode, encode_batch, encode_lines
+from nearcast.match.kernel import Kernel
+from nearcast.testing import Log, logs, run
+
+FEW = settings(max_examples=30, phases=[Phase.generate])
+
+
+def packets_of(log: Log, cuts: list[int]) -> list[Packet]:
+    """The log in packets that end where it is cut."""
+    ends = sorted({cut for cut in cuts if cut < len(log)} | {len(log)})
+    return [encode_lines(map(encode_op, log[a:b])) for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def moved(time: float, client: str, lon: float, lat: float = 0, **more: object) -> str:
+    return json.dumps({"op": "move", "time": time, "client": client, "lon": lon, "lat": lat, **more})
+
+
+@given(st.one_of(logs(max_ops=20), logs(common=True, max_ops=20)), st.lists(st.integers(1, 80), max_size=30))
+@FEW
+def test_a_packet_tells_what_its_batch_tells(log: Log, cuts: list[int]) -> None:
+    kernel, other = Kernel(), Kernel()
+    for packet in packets_of(log, cuts):
+        applied = apply_packet(kernel, packet)
+        told, refused = apply_batch(other, decode(*packet), on_error="skip")
+        expected = [(n.id, n.subscriber, encode_notification(n)) for n in notifications_of(told)]
+        assert applied.told == expected
+        assert [(r.index, r.reason) for r in applied.refused] == [
+            (row["row"], row["reason"]) for row in refused.to_pylist()
+        ]
+    assert kernel.counts == other.counts
+
+
+@given(logs(max_ops=20))
+@FEW
+def test_messages_are_what_the_definition_tells(log: Log) -> None:
+    told = run(log)
+    assert batch_messages(notification_batch(told)) == [(n.id, n.subscriber, encode_notification(n)) for n in told]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (moved(1, "al", 200), "not on the earth"),
+        (moved(1, "al", 1, accuracy=-1), "accuracy is negative"),
+        (moved(1, "", 1), "missing"),
+        ('{"op": "move", "time": "noon", "client": "al", "lon": 1, "lat": 1}', "not a time"),
+        ('{"op": "subscribe", "time": 1, "client": "al", "id": "s", "text": "SELECT WHERE"}', "line 1"),
+        ("{", "not an op"),
+    ],
+)
+def test_what_is_wrong_is_refused_and_the_rest_applied(line: str, reason: str) -> None:
+    kernel = Kernel()
+    applied = apply_packet(kernel, encode_lines([moved(1, "bo", 1), line, moved(2, "bo", 2)]))
+    assert applied.ops == 3
+    (refusal,) = applied.refused
+    assert refusal.index == 1
+    assert reason in refusal.reason
+    assert refusal.kind in ("", json.loads(line)["op"] if line != "{" else "")
+    assert kernel.counts["Move"] == 2
+
+
+def test_a_packet_that_cannot_be_read_changes_nothing() -> None:
+    kernel = Kernel()
+    for packet in (Packet(ARROW, b"nonsense"), Packet("other", b"")):
+        (refusal,) = apply_packet(kernel, packet).refused
+        assert refusal.index is None
+        assert refusal.kind == "packet"
+    assert apply_packet(kernel, encode_lines([])).refused == []
+    assert apply_packet(kernel, encode_batch(decode(*encode_lines([moved(1, "al", 300)])))).refused == [
+        Refusal(0, "move", "the coordinate is not on the earth")
+    ]
