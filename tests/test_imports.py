@@ -21,6 +21,7 @@ ALLOWED = {
     "bench": {"errors", "model", "language", "match", "feed", "stream", "bench"},
     "log": {"errors", "model", "language", "log"},
     "stream": {"errors", "model", "language", "match", "feed", "snapshot", "check", "log", "stream"},
+    "gateway": {"errors", "model", "language", "log", "gateway"},
     "check": {"errors", "model", "language", "match"},
     "demo": {"errors", "model", "language", "match", "stream", "check"},
     "cli": {"errors", "model", "language", "match", "stream", "bench", "check", "demo"},

@@ -9,6 +9,7 @@
     ├── LanguageError         a statement that does not parse; knows its line and column
     ├── OpError               an op that cannot be read or applied; the state is unchanged
     │   └── RowError          the same, of an op in a batch; knows its row
+    ├── GatewayError          a request that the gateway does not grant; knows its status, as HTTP has it
     ├── SnapshotError         a snapshot that is missing, damaged, or of another version
     └── PipelineError         a job on Spark that cannot begin, or cannot go on
         └── LogError          a log that is not there, was cut, or does not take what is written
@@ -24,6 +25,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "GatewayError",
     "GeometryError",
     "GeometryWarning",
     "LanguageError",
@@ -97,6 +99,17 @@ class RowError(OpError):
         self.row = row
         self.told = told
         super().__init__(reason, f"row {row}")
+
+
+class GatewayError(NearcastError):
+    """A request that was not granted. ``status`` is HTTP's; one of 429 or 503 may be tried again after some seconds."""
+
+    def __init__(self, status: int, reason: str, field: str = "", *, retry_after: float | None = None) -> None:
+        self.status = status
+        self.reason = reason
+        self.field = field
+        self.retry_after = retry_after
+        super().__init__(f"{field}: {reason}" if field else reason)
 
 
 class SnapshotError(NearcastError):

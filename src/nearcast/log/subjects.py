@@ -7,8 +7,9 @@ from urllib.parse import quote, unquote
 from nearcast.errors import LogError
 
 __all__ = [
-    "ASK",
+    "ASK_SUBJECTS",
     "BATCH",
+    "BROKER",
     "CURSORS",
     "FORMAT",
     "LAYERS",
@@ -19,6 +20,8 @@ __all__ = [
     "ORDINAL",
     "OUT_STREAM",
     "OUT_SUBJECTS",
+    "SNAPSHOTS",
+    "ask_subject",
     "client_of_subject",
     "out_subject",
 ]
@@ -37,14 +40,10 @@ CURSORS = "nearcast-cursors"
 """The bucket of the last sequence that each client has."""
 ASK_SUBJECTS = "nearcast.ask.*"
 """Where the broker that tells is asked."""
-CURSORS = "nearcast-cursors"
-"""The bucket of how far each client has heard."""
 LAYERS = "nearcast-layers"
 """The bucket of layers as they were given, each under the hash of its content."""
 LAYER_NAMES = "nearcast-layer-names"
 """The bucket of which of them a layer holds."""
-ASK = "nearcast.ask."
-"""What the subject of a question to the broker begins with."""
 
 FORMAT = "Nearcast-Format"
 """The header that says how a packet of ops is written."""

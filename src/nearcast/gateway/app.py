@@ -1,0 +1,248 @@
+"""The gateway as an ASGI application: routes, who may use them, and what went wrong, as HTTP says it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
+
+from nearcast.errors import GatewayError, LanguageError, LogError, ModelError, NearcastError, OpError
+from nearcast.gateway.ask import Broker
+from nearcast.gateway.bodies import Problem
+from nearcast.gateway.call import Call, Gateway, Settings, answer
+from nearcast.gateway.commit import Committer
+from nearcast.gateway.delivery import Hub
+from nearcast.gateway.identity import Identities, Identity
+from nearcast.gateway.layers import Layers
+from nearcast.gateway.limits import Rates
+from nearcast.gateway.link import Link
+from nearcast.gateway.metrics import Metrics
+from nearcast.gateway.openapi import openapi
+from nearcast.gateway.outbox import Cursors
+from nearcast.gateway.routes import ROUTES, Way
+from nearcast.gateway.streams import Talk, send_events, start_after
+
+__all__ = ["create_app", "open_gateway"]
+
+BEARER = "bearer."
+"""What a token begins with where a browser can only name a subprotocol."""
+PROTOCOL = "nearcast"
+logger = logging.getLogger(__name__)
+_encoder = msgspec.json.Encoder()
+
+
+@asynccontextmanager
+async def open_gateway(url: str, identities: Identities, settings: Settings) -> AsyncIterator[Gateway]:
+    """Connected to NATS: one connection to write and ask, one to listen."""
+    metrics = Metrics()
+    link = Link(url)
+    committer = Committer(link, metrics)
+    link.lost = committer.lost
+    broker = Broker(link)
+    async with link, Hub(url, broker, metrics, settings.queue) as hub:
+        layers = Layers(link, committer, broker)
+        rates = Rates(settings.rate)
+        yield Gateway(settings, identities, metrics, link, committer, broker, hub, Cursors(link), layers, rates)
+        await committer.close()
+
+
+def create_app(url: str, identities: Identities, settings: Settings | None = None) -> Starlette:
+    """An application that connects when it starts."""
+    held: list[Gateway] = []
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with open_gateway(url, identities, settings or Settings()) as gateway:
+            held[:] = [gateway]
+            app.state.gateway = gateway
+            yield
+
+    document = _encoder.encode(openapi())
+
+    async def describe(_request: Request) -> Response:
+        return answer(document)
+
+    async def health(request: Request) -> Response:
+        return await _health(held[0], request)
+
+    routes: list[BaseRoute] = [
+        *(Route(way.path, _Door(held, way), methods=[way.method]) for way in ROUTES),
+        Route("/v1/events", _Events(held), methods=["GET"]),
+        WebSocketRoute("/v1/ws", _Socket(held)),
+        Route("/v1/health", health),
+        Route("/v1/openapi.json", describe),
+    ]
+    return Starlette(routes=_merged(routes), lifespan=lifespan, exception_handlers={HTTPException: _no_such})
+
+
+def _merged(routes: list[BaseRoute]) -> list[BaseRoute]:
+    """Routes of one path as one, so that a method that there is not is a 405."""
+    merged: dict[str, BaseRoute] = {}
+    for route in routes:
+        assert isinstance(route, (Route, WebSocketRoute))
+        there = merged.get(route.path)
+        if isinstance(there, Route) and isinstance(route, Route) and isinstance(route.app, _Door):
+            assert isinstance(there.app, _Door)
+            assert there.methods is not None
+            assert route.methods is not None
+            there.app.doors.update(route.app.doors)
+            there.methods |= route.methods
+        else:
+            merged[route.path] = route
+    return list(merged.values())
+
+
+# ---- doors ---------------------------------------------------------------------------------------------
+
+
+class _Door:
+    """The routes of one path."""
+
+    def __init__(self, held: list[Gateway], way: Way) -> None:
+        self._held, self.doors = held, {way.method: way}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gateway, request = self._held[0], Request(scope, receive)
+        way = self.doors["GET" if scope["method"] == "HEAD" else scope["method"]]
+        began = time.perf_counter()
+        try:
+            response = await way.door(Call(gateway, request, identified(gateway, request.headers.get("authorization"))))
+        except ClientDisconnect:
+            return
+        except Exception as error:  # noqa: BLE001  # whatever it is, the client is told in the same form
+            response = problem(error)
+        gateway.metrics.requests.labels(way.name, response.status_code).inc()
+        gateway.metrics.request_seconds.labels(way.name).observe(time.perf_counter() - began)
+        await response(scope, receive, send)
+
+
+def identified(gateway: Gateway, header: str | None) -> Identity:
+    """Whoever the bearer token is of."""
+    scheme, _, token = (header or "").partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise GatewayError(401, "send a token: Authorization: Bearer …", "Authorization")
+    who = gateway.identities.identify(token.strip())
+    if who is None:
+        raise GatewayError(401, "this token is not known", "Authorization")
+    return who
+
+
+def problem(error: Exception) -> Response:
+    """What went wrong, as RFC 9457 has it. What was not foreseen is in the log, not in the answer."""
+    refusal = _refusal(error)
+    body = Problem(HTTPStatus(refusal.status).phrase, refusal.status, refusal.reason, refusal.field)
+    headers = {} if refusal.retry_after is None else {"Retry-After": f"{refusal.retry_after:g}"}
+    if refusal.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(_encoder.encode(body), refusal.status, headers, "application/problem+json")
+
+
+def _refusal(error: Exception) -> GatewayError:
+    match error:
+        case GatewayError():
+            return error
+        case LogError():
+            logger.warning("%s", error)
+            return GatewayError(503, "the log did not answer; try again", retry_after=1)
+        case OpError():
+            return GatewayError(422, error.reason, error.field)
+        case LanguageError() | ModelError():
+            return GatewayError(422, str(error), "text" if isinstance(error, LanguageError) else "")
+        case NearcastError():
+            return GatewayError(422, str(error))
+    logger.error("unforeseen", exc_info=error)
+    return GatewayError(500, "something went wrong that should not have")
+
+
+async def _no_such(request: Request, error: Exception) -> Response:
+    """No route, or not this method."""
+    assert isinstance(error, HTTPException)
+    refused = problem(GatewayError(error.status_code, f"there is no {request.method} {request.url.path}"))
+    refused.headers.update(error.headers or {})
+    return refused
+
+
+async def _health(gateway: Gateway, request: Request) -> Response:
+    """Whether the log and a broker answer. An operator is also told how they are."""
+    try:
+        found = await gateway.broker.ask("health")
+        is_well = True
+    except (GatewayError, LogError):
+        found, is_well = b"null", False
+    said: dict[str, Any] = {
+        "status": "ok" if is_well else "unavailable",
+        "log": gateway.link.is_open,
+        "broker": is_well,
+    }
+    try:
+        if identified(gateway, request.headers.get("authorization")).is_operator:
+            said["details"] = msgspec.Raw(found)
+    except GatewayError:
+        pass
+    return answer(said, 200 if is_well else 503)
+
+
+# ---- streams -------------------------------------------------------------------------------------------
+
+
+class _Events:
+    """Server-sent events."""
+
+    def __init__(self, held: list[Gateway]) -> None:
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gateway, request = self._held[0], Request(scope, receive)
+        try:
+            call = Call(gateway, request, identified(gateway, request.headers.get("authorization")))
+            await send_events(call, receive, send)
+        except (NearcastError, ClientDisconnect) as error:
+            await problem(error)(scope, receive, send)
+
+
+class _Socket:
+    """WebSocket. Who may not come in is told so over HTTP, before there is one."""
+
+    def __init__(self, held: list[Gateway]) -> None:
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gateway = self._held[0]
+        await receive()
+        try:
+            call = Call(gateway, Request({**scope, "type": "http", "method": "GET"}), _named(gateway, scope))
+            client = call.client
+            after = await start_after(gateway, client, call.query.get("after"))
+        except NearcastError as error:
+            await _denied(problem(error), send)
+            return
+        protocol = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
+        await send({"type": "websocket.accept", "subprotocol": protocol})
+        with gateway.hub.listen(client, after) as feed:
+            await Talk(gateway, call.who, client, feed, send).run(receive)
+
+
+def _named(gateway: Gateway, scope: Scope) -> Identity:
+    """A browser cannot send headers with a WebSocket, but it can name subprotocols."""
+    token = next((name for name in scope["subprotocols"] if name.startswith(BEARER)), None)
+    if token is not None:
+        return identified(gateway, f"Bearer {token.removeprefix(BEARER)}")
+    return identified(gateway, dict(scope["headers"]).get(b"authorization", b"").decode("latin-1"))
+
+
+async def _denied(response: Response, send: Send) -> None:
+    await send(
+        {"type": "websocket.http.response.start", "status": response.status_code, "headers": response.raw_headers}
+    )
+    await send({"type": "websocket.http.response.body", "body": response.body})

@@ -1,0 +1,64 @@
+"""What bodies and answers hold, as the OpenAPI document describes them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nearcast.gateway.formats import Fault
+
+__all__ = ["Heard", "Particulars", "Problem", "Reading", "Statement", "Taken", "Written"]
+
+
+class Statement(msgspec.Struct, forbid_unknown_fields=True):
+    """A statement of the language."""
+
+    text: str
+
+
+class Written(msgspec.Struct):
+    """Where an op is in the log. It has been applied."""
+
+    sequence: int
+
+
+class Taken(msgspec.Struct, omit_defaults=True):
+    """Where the last of the positions is in the log. They are on disk; what could not be read is listed."""
+
+    accepted: int
+    sequence: int
+    refused: int = 0
+    faults: list[Fault] = []
+
+
+class Reading(msgspec.Struct, forbid_unknown_fields=True):
+    """A reading of a source: ``value`` is ``@``, ``values`` holds others."""
+
+    publication: str
+    value: bool | int | float | str | None = None
+    values: dict[str, bool | int | float | str] = {}
+    time: str | int | float | None = None
+    client: str | None = None
+
+
+class Particulars(msgspec.Struct, forbid_unknown_fields=True):
+    """What a client says of itself; null removes an attribute. Lease and lateness are seconds."""
+
+    attributes: dict[str, bool | int | float | str | None] = {}
+    lease: float | None = None
+    lateness: float | None = None
+
+
+class Heard(msgspec.Struct, forbid_unknown_fields=True):
+    """How far a client has heard."""
+
+    sequence: int
+
+
+class Problem(msgspec.Struct, omit_defaults=True):
+    """What went wrong, as RFC 9457 has it; ``field`` says with what."""
+
+    title: str
+    status: int
+    detail: str
+    field: str = ""
+    type: str = "about:blank"

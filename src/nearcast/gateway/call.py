@@ -1,0 +1,184 @@
+"""One request of one client, and everything that is needed to answer it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from nearcast.errors import GatewayError, LanguageError, OpError
+from nearcast.gateway.ask import Broker
+from nearcast.gateway.bodies import Statement, Taken
+from nearcast.gateway.commit import Committer, Placed
+from nearcast.gateway.delivery import Hub
+from nearcast.gateway.formats import Fault, Lines, op_line, when
+from nearcast.gateway.identity import Identities, Identity
+from nearcast.gateway.layers import Layers
+from nearcast.gateway.limits import Rates
+from nearcast.gateway.link import Link
+from nearcast.gateway.metrics import Metrics
+from nearcast.gateway.outbox import Cursors
+from nearcast.model.moment import MICROS
+
+__all__ = ["Call", "Gateway", "Settings", "answer", "written"]
+
+FAULTS = 100
+"""The most that one answer lists."""
+JSON = "application/json"
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a gateway allows."""
+
+    ahead: float = 300.0
+    """Seconds that a fix may be ahead of the gateway's clock."""
+    body: int = 32 * 2**20
+    """Bytes of a body."""
+    rate: float = 1000.0
+    """Ops a second of one client; an operator's are not counted."""
+    heartbeat: float = 15.0
+    """Seconds after which a quiet stream of events says that it is there."""
+    queue: int = 1000
+    """Events that wait for one socket before it is left to the stream on disk."""
+
+
+@dataclass(slots=True)
+class Gateway:
+    """Everything that a door needs."""
+
+    settings: Settings
+    identities: Identities
+    metrics: Metrics
+    link: Link
+    committer: Committer
+    broker: Broker
+    hub: Hub
+    cursors: Cursors
+    layers: Layers
+    rates: Rates
+
+    def count(self, who: Identity, ops: int) -> None:
+        """Against what a client may do in a second."""
+        if not who.is_operator:
+            self.rates.take(who.client, ops)
+
+    def moment(self, given: str | float | None = None) -> str | float:
+        return when(given, time.time_ns() // 1000, round(self.settings.ahead * MICROS))
+
+    def taking(self, who: Identity, read: Lines) -> Awaitable[Taken]:
+        """Put what was read in line at once; the answer comes when it is on disk. Says what could not be taken."""
+        self.metrics.refused.inc(len(read.faults))
+        if not read.lines:
+            raise _refusal(read.faults)
+        self.count(who, read.count)
+        return _taken(self.committer.enqueue(read.lines), read)
+
+    async def write(self, who: Identity, op: dict[str, Any], missing: int = 422) -> Placed:
+        """Append an op, wait until it is applied, and raise if it cannot be read or was refused."""
+        self.count(who, 1)
+        placed = await self.committer.commit([written(op)])
+        await self.broker.check(placed, missing)
+        return placed
+
+
+async def _taken(placing: Awaitable[Placed], read: Lines) -> Taken:
+    return Taken(read.count, (await placing).sequence, len(read.faults), read.faults[:FAULTS])
+
+
+def _refusal(faults: list[Fault]) -> GatewayError:
+    """Of a body in which nothing could be taken: the first reason, and which position it is of."""
+    if not faults:
+        return GatewayError(422, "there is nothing in it")
+    first = faults[0]
+    where = f"[{first.index}].{first.field}".rstrip(".") if len(faults) > 1 else first.field
+    return GatewayError(422, first.reason, where)
+
+
+def written(op: dict[str, Any]) -> bytes:
+    try:
+        return op_line(op)
+    except OpError as error:
+        raise GatewayError(403 if error.field == "client" else 422, error.reason, error.field) from None
+    except LanguageError as error:
+        raise GatewayError(422, str(error), "text") from None
+
+
+class Call:
+    """One request, of one client."""
+
+    def __init__(self, gateway: Gateway, request: Request, who: Identity) -> None:
+        self.gateway, self.request, self.who = gateway, request, who
+
+    @property
+    def query(self) -> QueryParams:
+        return self.request.query_params
+
+    @property
+    def client(self) -> str:
+        """Whom it is for: an operator may name another by ``?client=``."""
+        return self.who.acting_for(self.query.get("client"))
+
+    def named(self, field: str) -> str:
+        """A part of the path."""
+        return str(self.request.path_params[field])
+
+    def number(self, field: str, default: int, least: int = 0, most: int = 2**63) -> int:
+        try:
+            value = int(self.query.get(field, default))
+        except ValueError:
+            raise GatewayError(422, f"{self.query[field]!r:.40} is not a whole number", field) from None
+        if not least <= value <= most:
+            raise GatewayError(422, f"{value} is not from {least} to {most}", field)
+        return value
+
+    async def body(self) -> bytes:
+        """All of the body, unless it is too large."""
+        most = self.gateway.settings.body
+        refusal = GatewayError(413, f"a body has at most {most:,} bytes")
+        said = self.request.headers.get("content-length", "0")
+        if said.isdigit() and int(said) > most:
+            raise refusal
+        pieces, size = [], 0
+        async for piece in self.request.stream():
+            size += len(piece)
+            if size > most:
+                raise refusal
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def decoded(self, kind: Any) -> Any:
+        """The body as JSON of a kind. What is wrong with it is said with the field."""
+        try:
+            return msgspec.json.decode(await self.body(), type=kind)
+        except msgspec.ValidationError as error:
+            reason, _, path = str(error).partition(" - at `$.")
+            raise GatewayError(422, reason, path.rstrip("`")) from None
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise GatewayError(400, f"not JSON: {error}") from None
+
+    async def text(self) -> str:
+        """A statement, as text or as ``{"text": …}``."""
+        body = await self.body()
+        if body.lstrip()[:1] == b"{" or self.request.headers.get("content-type", "").startswith(JSON):
+            try:
+                return msgspec.json.decode(body, type=Statement).text
+            except msgspec.ValidationError as error:
+                raise GatewayError(422, str(error), "text") from None
+            except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+                raise GatewayError(400, f"not JSON: {error}") from None
+        try:
+            return body.decode()
+        except UnicodeDecodeError as error:
+            raise GatewayError(400, f"not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    return Response(value if isinstance(value, bytes) else _encoder.encode(value), status, media_type=JSON)

@@ -1,0 +1,300 @@
+"""Who is connected, and what each has yet to hear.
+
+The gateway has one consumer for the whole stream of notifications, and hands each message to whoever is connected for
+its client. A *feed* is one socket's part. It is either live, with a bounded queue that the hub fills, or behind, and
+then reads its client's messages from the stream on disk.
+
+To go from behind to live without loss, repeat or disorder, a feed first lets the hub fill its queue, then finds out
+which message of its client is the last one, and reads up to that from disk. Whatever comes later is in the queue; what
+is in both is known by its sequence. A queue that is full is emptied, and the feed is behind again: a slow client costs
+the others nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.js import api
+
+from nearcast.errors import GatewayError, LogError
+from nearcast.gateway.ask import Broker
+from nearcast.gateway.events import Event, Told, event_of, gap_event, merge_readings
+from nearcast.gateway.link import Link
+from nearcast.gateway.metrics import Metrics
+from nearcast.gateway.outbox import Outbox, places_of
+from nearcast.log.client import Log
+from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.reading import extent_of
+from nearcast.log.subjects import OUT_STREAM, out_subject
+from nearcast.model.moment import time_text
+
+__all__ = ["Feed", "Hub"]
+
+QUEUE = 1000
+"""Events that wait for one socket."""
+PAGE = 1000
+"""Messages that are read from disk at a time."""
+BEAT = 5.0
+"""Seconds after which a server says that there is nothing to say. Three such silences mean that it has gone."""
+RETOLD = 10.0
+"""Seconds for a broker to tell again what a crash of the server took."""
+AGAIN = 0.5
+"""Seconds to wait before what did not work is tried again."""
+logger = logging.getLogger(__name__)
+
+
+class Hub:
+    """One consumer of all that is told. ``with hub.listen(client, after) as feed`` is a socket's part of it."""
+
+    def __init__(self, url: str, broker: Broker, metrics: Metrics, queue: int = QUEUE) -> None:
+        self._link = Link(url, self._follow)
+        self.outbox = Outbox(self._link)
+        self.broker, self.metrics, self.queue = broker, metrics, queue
+        self.position = 0
+        """The last sequence that was seen. All that is not later has been handed over, or is on disk."""
+        self._feeds: dict[str, set[Feed]] = {}
+        self._listening: Subscription | None = None
+        self._delivered = 0
+        self._heard = time.monotonic()
+        self._is_broken = False
+        """Something was left out, and what follows is not taken."""
+        self._created = ""
+        self._watch: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._link.__aenter__()
+        self._watch = asyncio.create_task(self._keep(), name="nearcast hub")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watch
+        for feed in [feed for feeds in self._feeds.values() for feed in feeds]:
+            feed.close()
+        await self._link.__aexit__(kind, error, trace)
+
+    def listen(self, client: str, after: int) -> Feed:
+        """What is told to a client after a sequence. Close it when nobody listens any more."""
+        feed = Feed(self, client, after)
+        self._feeds.setdefault(feed.subject, set()).add(feed)
+        self.metrics.connected.inc()
+        return feed
+
+    def forget(self, feed: Feed) -> None:
+        feeds = self._feeds.get(feed.subject, set())
+        if feed in feeds:
+            feeds.discard(feed)
+            self.metrics.connected.dec()
+        if not feeds:
+            self._feeds.pop(feed.subject, None)
+
+    # ---- the consumer ----------------------------------------------------------------------------
+
+    async def _follow(self, log: Log) -> None:
+        """Hear all that comes after what has been heard; from now on, at first."""
+        with explained(log.url, OUT_STREAM):
+            extent = await extent_of(log.client, OUT_STREAM)
+            # A tail that a crash of the server took is told again, so a stream that ends too early is waited for.
+            if extent.created != self._created:
+                self.position = extent.last
+                self._all_behind(is_new=bool(self._created))
+                self._created = extent.created
+            elif extent.first > self.position + 1:
+                self.position = extent.first - 1
+                self._all_behind(is_new=False)
+            self._delivered, self._heard, self._is_broken = 0, time.monotonic(), False
+            inbox = log.client.new_inbox()
+            self._listening = await log.client.subscribe(
+                inbox, cb=self._take, pending_msgs_limit=0, pending_bytes_limit=0
+            )
+            await log.client.jetstream(timeout=PATIENCE).add_consumer(
+                OUT_STREAM,
+                deliver_subject=inbox,
+                deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE,
+                opt_start_seq=self.position + 1,
+                ack_policy=api.AckPolicy.NONE,
+                idle_heartbeat=BEAT,
+                flow_control=True,
+                mem_storage=True,
+                num_replicas=1,
+                inactive_threshold=3 * BEAT,
+            )
+
+    async def _keep(self) -> None:
+        """A server that went silent, or left something out, is followed anew."""
+        while True:
+            await asyncio.sleep(AGAIN)
+            if self._link.is_open and (self._is_broken or time.monotonic() > self._heard + 3 * BEAT):
+                await self._follow_again()
+
+    async def _follow_again(self) -> None:
+        listening, self._listening = self._listening, None
+        with suppress(LogError, GatewayError):
+            if listening is not None:
+                await listening.unsubscribe()
+            await self._follow(self._link.log)
+
+    async def _take(self, message: Msg) -> None:
+        self._heard = time.monotonic()
+        sequence, delivered = places_of(message)
+        if not sequence:
+            if message.reply:  # the server waits to know that this much was heard
+                await message.respond(b"")
+            return
+        if delivered != self._delivered + 1:
+            self._is_broken = True
+            return
+        self._delivered = delivered
+        self.position = max(self.position, sequence)
+        feeds = self._feeds.get(message.subject)
+        if feeds:
+            event = event_of(Told(sequence, message.data))
+            for feed in feeds:
+                feed.offer(event)
+
+    def _all_behind(self, *, is_new: bool) -> None:
+        for feeds in self._feeds.values():
+            for feed in feeds:
+                feed.is_lost |= is_new
+                feed.fall_behind()
+
+
+class Feed:
+    """What one socket has yet to hear."""
+
+    def __init__(self, hub: Hub, client: str, after: int) -> None:
+        self.client, self.subject = client, out_subject(client)
+        self.last = after
+        """The sequence that the socket has reached."""
+        self.is_closed = False
+        self.is_lost = False
+        """The stream is another one, and what it reached there says nothing here."""
+        self._hub = hub
+        self._short: float | None = None
+        """Since when the stream has been shorter than what was heard of it."""
+        self._queue: deque[Event] = deque()
+        self._is_live = False
+        self._is_slow = False
+        """It fell behind while it was connected; then readings are merged."""
+        self._wake = asyncio.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.is_closed = True
+        self._wake.set()
+        self._hub.forget(self)
+
+    @property
+    def reached(self) -> int:
+        """How far the client is, also by what was not for it."""
+        return max(self.last, self._hub.position) if self._is_live and not self._queue else self.last
+
+    def offer(self, event: Event) -> None:
+        """From the hub, in order. While the feed is behind, the disk has it."""
+        if not self._is_live or event.sequence <= self.last:
+            return
+        if len(self._queue) >= self._hub.queue:
+            self._hub.metrics.behind.inc()
+            self._is_slow = True
+            self.fall_behind()
+            return
+        self._queue.append(event)
+        self._wake.set()
+
+    def fall_behind(self) -> None:
+        self._is_live = False
+        self._queue.clear()
+        self._wake.set()
+
+    async def take(self, patience: float) -> list[Event]:
+        """The next events, or none if there are none for that many seconds, or the feed is closed."""
+        if not self._is_live and not self.is_closed:
+            try:
+                events = await self._catch_up()
+            except (LogError, GatewayError) as error:
+                logger.warning("%s", error)
+                self.fall_behind()
+                await asyncio.sleep(min(AGAIN, patience))
+                return []
+            if events:
+                return self._counted(events)
+        if not self._queue and self._is_live and not self.is_closed:
+            self._wake.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await self._wake.wait()
+        events = [event for event in self._queue if event.sequence > self.last]
+        self._queue.clear()
+        if events:
+            self.last = events[-1].sequence
+        return self._counted(events)
+
+    def _counted(self, events: list[Event]) -> list[Event]:
+        self._hub.metrics.sent.inc(len(events))
+        return events
+
+    # ---- from disk -------------------------------------------------------------------------------
+
+    async def _catch_up(self) -> list[Event]:
+        """A page from disk, or nothing if there is nothing on it; then the feed is live."""
+        self._queue.clear()
+        self._is_live = True
+        outbox = self._hub.outbox
+        last = await outbox.last_of(self.subject)
+        told = (await outbox.page(self.subject, self.last, PAGE)).told if last > self.last else []
+        extent = await outbox.extent()
+        # Looked at after the page was read: had something gone before that, the stream would now begin later.
+        if self.is_lost or extent.first > self.last + 1 or self._is_too_short(extent.last):
+            return await self._mend(extent.first)
+        if not told:
+            self._is_slow = False
+            return []
+        if told[-1].sequence < last:
+            self.fall_behind()
+        kept = merge_readings(told) if self._is_slow else told
+        self._hub.metrics.merged.inc(len(told) - len(kept))
+        self.last = told[-1].sequence
+        return [event_of(message) for message in kept]
+
+    def _is_too_short(self, last: int) -> bool:
+        """What a crash of the server took is told again, under the same sequences. What is not was never there."""
+        if last >= self.last:
+            self._short = None
+            return False
+        now = time.monotonic()
+        self._short = self._short or now
+        if now < self._short + RETOLD:
+            raise LogError(f"{OUT_STREAM} ends at {last}, and {self.client!r} has heard up to {self.last}")
+        return True
+
+    async def _mend(self, first: int) -> list[Event]:
+        """Something that was missed may be gone: say so, and how things stand. Only the last event says how far one is,
+        so whoever does not hear all of them is told again."""
+        self.fall_behind()
+        state = await self._hub.broker.state(self.client)
+        self._hub.metrics.gaps.inc()
+        self.is_lost, self._short = False, None
+        after, self.last = self.last, max(state.sequence, first - 1)
+        *places, last = [*([after] * len(state.notifications)), self.last]
+        gap = gap_event(places[0] if places else last, after, first, time_text(time.time_ns() // 1000))
+        told = zip([*places[1:], last], state.notifications, strict=False)
+        return [gap, *(event_of(Told(place, bytes(notification))) for place, notification in told)]

@@ -1,0 +1,292 @@
+"""What each route does. A door is a function of a call; `app` gives it a path and says what went wrong."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from nearcast.errors import GatewayError, LanguageError, NearcastError
+from nearcast.gateway.bodies import Heard, Particulars, Reading, Written
+from nearcast.gateway.call import Call, answer, written
+from nearcast.gateway.events import event_of
+from nearcast.gateway.formats import Lines, read_lines, read_positions
+from nearcast.language.oplog import decode_op
+from nearcast.log.subjects import out_subject
+from nearcast.model.moment import MICROS, parse_time
+
+__all__ = [
+    "Door",
+    "delete_client",
+    "delete_definition",
+    "delete_layer",
+    "delete_statement",
+    "get_clients",
+    "get_cursor",
+    "get_explanation",
+    "get_inside",
+    "get_layer",
+    "get_metrics",
+    "get_nearest",
+    "get_notifications",
+    "get_statements",
+    "patch_client",
+    "post_positions",
+    "post_query",
+    "post_readings",
+    "put_cursor",
+    "put_definition",
+    "put_layer",
+    "put_statement",
+]
+
+PAGE = 1000
+"""The most notifications of one answer."""
+_encoder = msgspec.json.Encoder()
+Door = Callable[[Call], Awaitable[Response]]
+
+
+# ---- positions, readings, clients ----------------------------------------------------------------------
+
+
+async def post_positions(call: Call) -> Response:
+    body, gateway = await call.body(), call.gateway
+    now, ahead = time.time_ns() // 1000, round(gateway.settings.ahead * MICROS)
+    if "ndjson" in call.request.headers.get("content-type", ""):
+        call.who.must_operate()
+        read = read_lines(body, now, ahead)
+        for name in read.layers:
+            await gateway.layers.disown(name)
+    else:
+        read = read_positions(body, call.who, now, ahead, call.query.get("client"))
+    return answer(await gateway.taking(call.who, read), 202)
+
+
+async def post_readings(call: Call) -> Response:
+    found = await call.decoded(list[Reading] | Reading)
+    readings = found if isinstance(found, list) else [found]
+    ops = []
+    for reading in readings:
+        op = {
+            "op": "emit",
+            "time": call.gateway.moment(reading.time),
+            "client": call.who.acting_for(reading.client or call.query.get("client")),
+            "publication": reading.publication,
+        }
+        value = {} if reading.value is None else {"value": reading.value}
+        ops.append({**op, **value, "values": reading.values})
+    if len(ops) == 1:
+        placed = await call.gateway.write(call.who, ops[0], missing=404)
+        return answer(Written(placed.sequence))
+    return answer(await call.gateway.taking(call.who, Lines([written(op) for op in ops], len(ops))), 202)
+
+
+async def patch_client(call: Call) -> Response:
+    said = await call.decoded(Particulars)
+    durations = {name: v for name in ("lease", "lateness") if (v := getattr(said, name)) is not None}
+    op = {"op": "client", "time": call.gateway.moment(), "client": call.client, "attributes": said.attributes}
+    placed = await call.gateway.write(call.who, {**op, **durations})
+    return answer(Written(placed.sequence))
+
+
+async def delete_client(call: Call) -> Response:
+    op = {"op": "client", "time": call.gateway.moment(), "client": call.client, "forget": True}
+    placed = await call.gateway.write(call.who, op, missing=404)
+    return answer(Written(placed.sequence))
+
+
+# ---- statements ----------------------------------------------------------------------------------------
+
+
+def put_statement(op: str) -> Door:
+    async def put(call: Call) -> Response:
+        text = await call.text()
+        said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": call.named("id"), "text": text}
+        placed = await call.gateway.write(call.who, said)
+        return answer(Written(placed.sequence))
+
+    return put
+
+
+def delete_statement(op: str) -> Door:
+    async def delete(call: Call) -> Response:
+        said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": call.named("id")}
+        placed = await call.gateway.write(call.who, said, missing=404)
+        return answer(Written(placed.sequence))
+
+    return delete
+
+
+def get_statements(kind: str) -> Door:
+    """``kind`` is the plural that the broker's answer has."""
+
+    async def get(call: Call) -> Response:
+        found = msgspec.json.decode(await call.gateway.broker.ask("statements", client=call.client))[kind]
+        if "id" not in call.request.path_params:
+            return answer({kind: found})
+        wanted = call.named("id")
+        for statement in found:
+            if statement["id"] == wanted:
+                return answer(statement)
+        raise GatewayError(404, f"there is no {kind.removesuffix('s')} {wanted!r}", "id")
+
+    return get
+
+
+# ---- definitions ---------------------------------------------------------------------------------------
+
+
+def put_definition(op: str) -> Door:
+    async def put(call: Call) -> Response:
+        call.who.must_operate()
+        said = {"op": op, "time": call.gateway.moment(), "text": await call.text()}
+        name = call.named("name")
+        _check_name(said, op, name)
+        placed = await call.gateway.write(call.who, said)
+        return answer(Written(placed.sequence))
+
+    return put
+
+
+def _check_name(said: dict[str, Any], op: str, name: str) -> None:
+    """The statement names what it defines, and so does the path."""
+    try:
+        defined = getattr(decode_op(_encoder.encode(said)), op)
+    except LanguageError as error:
+        raise GatewayError(422, str(error), "text") from None
+    given = getattr(defined, "path", None) or defined.name
+    if given != name:
+        raise GatewayError(422, f"the statement defines {given!r}, the path says {name!r}", "name")
+
+
+def delete_definition(op: str) -> Door:
+    async def delete(call: Call) -> Response:
+        call.who.must_operate()
+        said = {"op": op, "time": call.gateway.moment(), "name": call.named("name"), "remove": True}
+        placed = await call.gateway.write(call.who, said, missing=404)
+        return answer(Written(placed.sequence))
+
+    return delete
+
+
+async def put_layer(call: Call) -> Response:
+    call.who.must_operate()
+    data = await call.decoded(Any)
+    stored = await call.gateway.layers.put(call.named("name"), data, call.gateway.moment())
+    return answer(stored)
+
+
+async def get_layer(call: Call) -> Response:
+    return Response(await call.gateway.layers.get(call.named("name")), media_type="application/geo+json")
+
+
+async def delete_layer(call: Call) -> Response:
+    call.who.must_operate()
+    return answer(Written(await call.gateway.layers.remove(call.named("name"), call.gateway.moment())))
+
+
+# ---- the present ---------------------------------------------------------------------------------------
+
+
+async def post_query(call: Call) -> Response:
+    return await _queried(call, await call.text())
+
+
+async def get_nearest(call: Call) -> Response:
+    """The k nearest that the client may see, to itself or to a point, of a space or a layer, under a condition."""
+    text = f"SELECT{_source(call)}{_at(call)}{_where(call)} NEAREST {call.number('k', 1, 1, 1000)}"
+    return await _queried(call, text)
+
+
+async def get_inside(call: Call) -> Response:
+    """Who or what is in a place."""
+    if "place" not in call.query:
+        raise GatewayError(422, "name a place", "place")
+    inside = f"&location IN PLACE {_quoted(call.query['place'])}"
+    return await _queried(call, f"SELECT{_source(call)}{_where(call, inside)}")
+
+
+async def _queried(call: Call, text: str) -> Response:
+    call.gateway.count(call.who, 1)
+    return answer(await call.gateway.broker.ask("query", client=call.client, text=text))
+
+
+def _source(call: Call) -> str:
+    if "layer" in call.query:
+        return f" FROM LAYER {_quoted(call.query['layer'])}"
+    return f" FROM {_quoted(call.query['from'])}" if "from" in call.query else ""
+
+
+def _at(call: Call) -> str:
+    numbers = [call.query.get(name) for name in ("lon", "lat")]
+    if numbers == [None, None]:
+        return ""
+    try:
+        lon, lat = (float(number or "") for number in numbers)
+    except ValueError:
+        raise GatewayError(422, "a point has a lon and a lat", "lon") from None
+    return f" AT POINT({lon!r} {lat!r})"
+
+
+def _where(call: Call, *conditions: str) -> str:
+    given = [f"({call.query['where']})"] if "where" in call.query else []
+    return f" WHERE {' AND '.join([*conditions, *given])}" if conditions or given else ""
+
+
+def _quoted(name: str) -> str:
+    return "'" + re.sub(r"(['\\])", r"\\\1", name) + "'"
+
+
+async def get_explanation(call: Call) -> Response:
+    return answer(await call.gateway.broker.ask("explain", client=call.client, subscription=call.named("subscription")))
+
+
+async def get_clients(call: Call) -> Response:
+    return answer(await call.gateway.broker.ask("clients", client=call.client))
+
+
+# ---- the past ------------------------------------------------------------------------------------------
+
+
+async def get_notifications(call: Call) -> Response:
+    """Own notifications, in order: after a sequence, or since a time; ``next`` is the sequence to go on after."""
+    most = call.number("limit", 100, 1, PAGE)
+    page = await call.gateway.hub.outbox.page(
+        out_subject(call.client), call.number("after", 0), most, _since(call.query.get("since"))
+    )
+    events = [msgspec.Raw(event_of(told).body) for told in page.told]
+    return answer({"events": events, "next": None if page.is_last else page.told[-1].sequence})
+
+
+def _since(given: str | None) -> str | None:
+    """As the server reads it: RFC 3339."""
+    if given is None:
+        return None
+    try:
+        moment = parse_time(float(given) if re.fullmatch(r"-?\d+(\.\d*)?", given) else given)
+        return datetime.fromtimestamp(moment / MICROS, UTC).isoformat().replace("+00:00", "Z")
+    except (NearcastError, ValueError, OverflowError, OSError) as error:
+        raise GatewayError(422, str(error), "since") from None
+
+
+async def get_cursor(call: Call) -> Response:
+    return answer(Heard(await call.gateway.cursors.read(call.client)))
+
+
+async def put_cursor(call: Call) -> Response:
+    heard = await call.decoded(Heard)
+    await call.gateway.cursors.write(call.client, heard.sequence)
+    return answer(Heard(await call.gateway.cursors.read(call.client)))
+
+
+# ---- operation -----------------------------------------------------------------------------------------
+
+
+async def get_metrics(call: Call) -> Response:
+    call.who.must_operate()
+    return Response(call.gateway.metrics.text(), media_type="text/plain; version=1.0.0; charset=utf-8")

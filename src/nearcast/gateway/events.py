@@ -1,0 +1,107 @@
+"""Notifications as CloudEvents 1.0 in structured JSON. Each is encoded once, whoever receives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+__all__ = ["Event", "event_of", "gap_event", "merge_readings"]
+
+SOURCE = "/nearcast"
+_encoder = msgspec.json.Encoder()
+
+
+class _Head(msgspec.Struct):
+    """As much of a notification as the envelope needs."""
+
+    id: str
+    time: str
+    kind: str
+    subscription: str
+
+
+class _About(msgspec.Struct):
+    """What a notification is about."""
+
+    kind: str
+    subscription: str
+    publication: str
+    publisher: str | None = None
+    region: str | None = None
+    peer: str | None = None
+
+
+class _Envelope(msgspec.Struct):
+    """The attributes of a CloudEvent. ``sequence`` is text, as the extension of that name has it."""
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    subject: str
+    time: str
+    datacontenttype: str
+    sequence: str
+    data: msgspec.Raw
+
+
+_head, _about = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_About)
+
+
+class Event:
+    """What a socket sends: a CloudEvent, and the place in the stream that a client has reached with it."""
+
+    def __init__(self, sequence: int, body: bytes) -> None:
+        self.sequence, self.body = sequence, body
+
+    @cached_property
+    def frame(self) -> bytes:
+        """As a server-sent event."""
+        return b"id: %d\ndata: %b\n\n" % (self.sequence, self.body)
+
+    @cached_property
+    def text(self) -> str:
+        """As a message of a WebSocket."""
+        return self.body.decode()
+
+
+class Told(NamedTuple):
+    """A message of the stream of notifications."""
+
+    sequence: int
+    payload: bytes
+
+
+def event_of(told: Told) -> Event:
+    head = _head.decode(told.payload)
+    return _event(told.sequence, f"nearcast.{head.kind}", head.id, head.subscription, head.time, told.payload)
+
+
+def gap_event(sequence: int, after: int, first: int, time: str) -> Event:
+    """What was told after ``after`` and before ``first`` is not all there any more."""
+    data = _encoder.encode({"kind": "gap", "after": after, "first": first})
+    return _event(sequence, "nearcast.gap", f"gap-{after}-{first}", "gap", time, data)
+
+
+def _event(sequence: int, kind: str, id_: str, subject: str, time: str, data: bytes) -> Event:
+    envelope = _Envelope("1.0", id_, SOURCE, kind, subject, time, "application/json", str(sequence), msgspec.Raw(data))
+    return Event(sequence, _encoder.encode(envelope))
+
+
+def merge_readings(told: Iterable[Told]) -> list[Told]:
+    """Without the readings of a pair that a later one follows. All else stays, in order."""
+    kept: list[Told] = []
+    seen: set[tuple[str | None, ...]] = set()
+    for message in reversed(list(told)):
+        about = _about.decode(message.payload)
+        if about.kind == "reading":
+            pair = (about.subscription, about.publication, about.publisher, about.region, about.peer)
+            if pair in seen:
+                continue
+            seen.add(pair)
+        kept.append(message)
+    kept.reverse()
+    return kept

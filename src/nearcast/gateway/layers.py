@@ -1,0 +1,182 @@
+"""Layers as they are uploaded: GeoJSON of any size, though a message of the log has a bound.
+
+A layer that fits into one message becomes one op. A larger one becomes several, which the log, Spark and the broker
+know already: regions are set by patches, and those that are no longer there are dropped. So between the first and the
+last of them the layer is partly the old one, and every placement sees it so. Regions that stay the same cause nothing.
+
+What was uploaded is kept under the hash of its content, and a record says which content a layer has. The same upload
+again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from nats.js import api
+from nats.js import errors as stream_errors
+from nats.js.kv import KeyValue
+from nats.js.object_store import ObjectStore
+
+from nearcast.errors import GatewayError
+from nearcast.gateway.ask import Broker
+from nearcast.gateway.commit import BYTES, Committer
+from nearcast.gateway.link import Link
+from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.subjects import LAYER_NAMES, LAYERS
+from nearcast.model.geojson import layer_from_geojson, layer_to_geojson
+from nearcast.model.layer import Layer
+
+__all__ = ["Layers", "Stored"]
+
+_encoder = msgspec.json.Encoder()
+
+
+class Stored(msgspec.Struct):
+    """What a layer holds."""
+
+    hash: str
+    regions: int
+    sequence: int = 0
+    """Of the packet that ends it; 0 while it is being written."""
+
+
+class Layers:
+    def __init__(self, link: Link, committer: Committer, broker: Broker) -> None:
+        self._link, self._committer, self._broker = link, committer, broker
+
+    async def put(self, name: str, data: Any, time: str | float) -> Stored:
+        """Make a layer what the GeoJSON says."""
+        layer = layer_from_geojson(name, data)
+        content = _encoder.encode(layer_to_geojson(layer))
+        found = sha256(content).hexdigest()
+        with explained(self._link.url, LAYERS):
+            names, objects = await self._names(), await self._objects()
+            known, revision = await _record(names, name)
+            if known is not None and known.sequence and known.hash == found:
+                return known
+            try:
+                await objects.get_info(found)
+            except stream_errors.NotFoundError:
+                await objects.put(found, content)
+            new = Stored(found, len(layer.regions))
+            try:
+                revision = await names.update(_key(name), _encoder.encode(new), last=revision)
+            except stream_errors.KeyWrongLastSequenceError:
+                raise GatewayError(409, f"layer {name!r} is being written by another; try again") from None
+            before = await self._content(objects, known.hash) if known and known.sequence else None
+        new.sequence = await self._write(name, layer, before, time)
+        with explained(self._link.url, LAYER_NAMES):
+            await names.update(_key(name), _encoder.encode(new), last=revision)
+        return new
+
+    async def get(self, name: str) -> bytes:
+        """The GeoJSON of a layer."""
+        with explained(self._link.url, LAYERS):
+            known, _ = await _record(await self._names(), name)
+            if known is None:
+                raise GatewayError(404, f"no layer {name!r} was uploaded")
+            return await self._content(await self._objects(), known.hash)
+
+    async def disown(self, name: str) -> None:
+        """Forget what a layer holds, since another writes it. One without a record is written as a whole."""
+        with explained(self._link.url, LAYER_NAMES):
+            names = await self._names()
+            if (await _record(names, name))[0] is not None:
+                await names.delete(_key(name))
+
+    async def remove(self, name: str, time: str | float) -> int:
+        await self.disown(name)
+        line = _encoder.encode({"op": "layer", "time": time, "name": name, "remove": True})
+        placed = await self._committer.commit([line])
+        await self._broker.check(placed, missing=404)
+        return placed.sequence
+
+    # ---- ops -------------------------------------------------------------------------------------
+
+    async def _write(self, name: str, layer: Layer, before: bytes | None, time: str | float) -> int:
+        features = layer_to_geojson(layer)["features"]
+        whole = list(_chunks(name, features, time, is_patch=False, largest=self._largest))
+        if len(whole) == 1 or before is None:
+            return await self._append(whole)
+        gone = {feature["id"] for feature in msgspec.json.decode(before)["features"]} - {f["id"] for f in features}
+        drops = list(_drops(name, sorted(gone), time))
+        try:
+            return await self._append([*_chunks(name, features, time, is_patch=True, largest=self._largest), *drops])
+        except GatewayError as error:
+            if error.status != 422:
+                raise
+            return await self._append(whole)  # it was not what the record says, so it is made anew
+
+    @property
+    def _largest(self) -> int:
+        return min(BYTES, self._link.log.client.max_payload // 2)
+
+    async def _append(self, lines: list[bytes]) -> int:
+        sequence = 0
+        for line in lines:
+            placed = await self._committer.commit([line])
+            await self._broker.check(placed)
+            sequence = placed.sequence
+        return sequence
+
+    # ---- buckets ---------------------------------------------------------------------------------
+
+    async def _names(self) -> KeyValue:
+        jetstream = self._link.log.client.jetstream(timeout=PATIENCE)
+        try:
+            return await jetstream.key_value(LAYER_NAMES)
+        except stream_errors.BucketNotFoundError:
+            return await jetstream.create_key_value(api.KeyValueConfig(LAYER_NAMES))
+
+    async def _objects(self) -> ObjectStore:
+        jetstream = self._link.log.client.jetstream(timeout=PATIENCE)
+        try:
+            return await jetstream.object_store(LAYERS)
+        except stream_errors.BucketNotFoundError:
+            return await jetstream.create_object_store(LAYERS)
+
+    async def _content(self, objects: ObjectStore, found: str) -> bytes:
+        return (await objects.get(found)).data or b""
+
+
+async def _record(names: KeyValue, name: str) -> tuple[Stored | None, int]:
+    try:
+        found = await names.get(_key(name))
+    except stream_errors.KeyNotFoundError as error:
+        return None, error.entry.revision if error.entry else 0  # one that was removed goes on counting
+    return msgspec.json.decode(found.value or b"", type=Stored), found.revision or 0
+
+
+def _key(name: str) -> str:
+    return sha256(name.encode()).hexdigest()
+
+
+def _chunks(
+    name: str, features: list[dict[str, Any]], time: str | float, *, is_patch: bool, largest: int
+) -> Iterator[bytes]:
+    """The ops that set all regions. The first replaces the layer, unless it, too, is a patch."""
+    some: list[msgspec.Raw] = []
+    size = 0
+    for feature in features:
+        written = msgspec.Raw(_encoder.encode(feature))
+        if some and size + len(bytes(written)) > largest:
+            yield _op(name, some, time, is_patch)
+            is_patch, some, size = True, [], 0
+        some.append(written)
+        size += len(bytes(written)) + 1
+    if some or not is_patch:
+        yield _op(name, some, time, is_patch)
+
+
+def _op(name: str, features: list[msgspec.Raw], time: str | float, is_patch: bool) -> bytes:
+    patch = {"patch": True} if is_patch else {}
+    return _encoder.encode({"op": "layer", "time": time, "name": name, **patch, "features": features})
+
+
+def _drops(name: str, gone: list[str], time: str | float, most: int = 5000) -> Iterator[bytes]:
+    for at in range(0, len(gone), most):
+        some = gone[at : at + most]
+        yield _encoder.encode({"op": "layer", "time": time, "name": name, "patch": True, "drop": some, "features": []})

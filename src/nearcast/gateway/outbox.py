@@ -1,0 +1,174 @@
+"""The stream of notifications as one client sees it: its own messages, in pages, and the cursor that it left there."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import msgspec
+from nats.aio.msg import Msg
+from nats.js import api
+from nats.js import errors as stream_errors
+from nats.js.kv import KeyValue
+
+from nearcast.gateway.events import Told
+from nearcast.gateway.link import Link
+from nearcast.log.client import Log
+from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.reading import Extent, extent_of
+from nearcast.log.subjects import CURSORS, OUT_STREAM, out_subject
+
+__all__ = ["Cursors", "Outbox", "Page", "places_of"]
+
+_NANOS = 10**9
+_ACK = "$JS.ACK."
+_encoder = msgspec.json.Encoder()
+
+
+class Page(NamedTuple):
+    """Messages of a client, in order, and whether there were no more when it was read."""
+
+    told: list[Told]
+    is_last: bool
+
+
+def places_of(message: Msg) -> tuple[int, int]:
+    """The place of a message in its stream, and in what its consumer delivered; 0 if it is not of a stream."""
+    if not message.reply.startswith(_ACK):
+        return 0, 0
+    parts = message.reply.split(".")
+    # A server that names its domain puts that and its account before the name of the stream.
+    first = 5 if len(parts) == 9 else 7
+    return int(parts[first]), int(parts[first + 1])
+
+
+class Outbox:
+    """What has been told, on disk."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def extent(self) -> Extent:
+        log = self._link.log
+        with explained(log.url, OUT_STREAM):
+            return await extent_of(log.client, OUT_STREAM)
+
+    async def last_of(self, subject: str) -> int:
+        """The last message of a subject; 0 if there is none. The stream's leader is asked, who knows of all."""
+        log = self._link.log
+        with explained(log.url, OUT_STREAM):
+            try:
+                found = await log.client.jetstream(timeout=PATIENCE).get_last_msg(OUT_STREAM, subject)
+            except stream_errors.NotFoundError:
+                return 0
+        return found.seq or 0
+
+    async def page(self, subject: str, after: int, most: int, since: str | None = None) -> Page:
+        """The messages of a subject after a sequence, or since a time (RFC 3339), through a consumer that then goes."""
+        log = self._link.log
+        with explained(log.url, OUT_STREAM):
+            return await _read(log, subject, after, most, since)
+
+
+async def _read(log: Log, subject: str, after: int, most: int, since: str | None) -> Page:
+    client = log.client
+    start = (
+        {"deliver_policy": "by_start_time", "opt_start_time": since}
+        if since is not None
+        else {"deliver_policy": "by_start_sequence", "opt_start_seq": after + 1}
+    )
+    name = client.new_inbox().rpartition(".")[2]
+    config = {
+        "name": name,
+        "filter_subject": subject,
+        "ack_policy": "none",
+        "inactive_threshold": PATIENCE * _NANOS,
+        "mem_storage": True,
+        "num_replicas": 1,
+        **start,
+    }
+    made = await client.request(
+        f"$JS.API.CONSUMER.CREATE.{OUT_STREAM}.{name}.{subject}",
+        _encoder.encode({"stream_name": OUT_STREAM, "config": config, "action": "create"}),
+        timeout=PATIENCE,
+    )
+    if error := msgspec.json.decode(made.data).get("error"):
+        raise stream_errors.APIError.from_error(error)
+    taking = _Taking(most)
+    inbox = client.new_inbox()
+    listening = await client.subscribe(inbox, cb=taking.take, pending_msgs_limit=0, pending_bytes_limit=0)
+    try:
+        wanted = _encoder.encode({"batch": most, "no_wait": True})
+        await client.publish(f"$JS.API.CONSUMER.MSG.NEXT.{OUT_STREAM}.{name}", wanted, reply=inbox)
+        await asyncio.wait_for(taking.ended.wait(), PATIENCE)
+    finally:
+        await listening.unsubscribe()
+        await client.publish(f"$JS.API.CONSUMER.DELETE.{OUT_STREAM}.{name}")
+    return Page(taking.told, len(taking.told) < most)
+
+
+class _Taking:
+    """A page as it comes in."""
+
+    def __init__(self, most: int) -> None:
+        self.told: list[Told] = []
+        self.ended = asyncio.Event()
+        self._most = most
+
+    async def take(self, message: Msg) -> None:
+        """Whatever is not a message of the stream says that there are no more."""
+        sequence, _ = places_of(message)
+        if sequence:
+            self.told.append(Told(sequence, message.data))
+        if not sequence or len(self.told) >= self._most:
+            self.ended.set()
+
+
+class Cursors:
+    """How far each client has heard, in a bucket that all gateways share. A cursor only goes forward."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._opened: tuple[Log, KeyValue] | None = None
+
+    async def read(self, client: str) -> int:
+        """0 if it never said."""
+        with explained(self._link.url, CURSORS):
+            return (await self._entry(await self._bucket(), client))[0]
+
+    async def write(self, client: str, sequence: int, *, anyway: bool = False) -> None:
+        """Remember how far a client is. With ``anyway`` it may also go back, as when the stream was made anew."""
+        with explained(self._link.url, CURSORS):
+            bucket = await self._bucket()
+            for _ in range(5):
+                known, revision = await self._entry(bucket, client)
+                if sequence == known or (sequence < known and not anyway):
+                    return
+                try:
+                    await bucket.update(_key(client), str(sequence).encode(), last=revision)
+                except stream_errors.KeyWrongLastSequenceError:
+                    continue
+                return
+
+    async def _entry(self, bucket: KeyValue, client: str) -> tuple[int, int]:
+        try:
+            found = await bucket.get(_key(client))
+        except stream_errors.KeyNotFoundError:
+            return 0, 0
+        return int(found.value or 0), found.revision or 0
+
+    async def _bucket(self) -> KeyValue:
+        log = self._link.log
+        if self._opened is None or self._opened[0] is not log:
+            jetstream = log.client.jetstream(timeout=PATIENCE)
+            try:
+                bucket = await jetstream.key_value(CURSORS)
+            except stream_errors.BucketNotFoundError:
+                bucket = await jetstream.create_key_value(api.KeyValueConfig(CURSORS))
+            self._opened = log, bucket
+        return self._opened[1]
+
+
+def _key(client: str) -> str:
+    """A key of a bucket takes fewer characters than a subject does."""
+    return out_subject(client).rpartition(".")[2].replace("%", "=").replace("~", "=7E")

@@ -1,0 +1,202 @@
+"""Events as they happen: server-sent events, and WebSocket, which also takes acks and positions.
+
+Both are plain ASGI: a socket costs a task or two, a feed, and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from nearcast.errors import GatewayError, NearcastError
+from nearcast.gateway.bodies import Taken
+from nearcast.gateway.call import Call, Gateway
+from nearcast.gateway.delivery import Feed
+from nearcast.gateway.formats import read_positions
+from nearcast.gateway.identity import Identity
+from nearcast.model.moment import MICROS
+
+__all__ = ["Sender", "Talk", "send_events", "start_after"]
+
+Message = MutableMapping[str, Any]
+Sender = Callable[[Message], Awaitable[None]]
+Receiver = Callable[[], Awaitable[Message]]
+
+CURSOR = 2.0
+"""Seconds between two writes of a cursor."""
+PENDING = 64
+"""Moves of a socket that may wait for the log before more are read."""
+_encoder = msgspec.json.Encoder()
+HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+async def start_after(gateway: Gateway, client: str, named: str | None) -> int:
+    """Where a client goes on: after what it names, or where its cursor is."""
+    if named is None or named == "":
+        return await gateway.cursors.read(client)
+    if not named.isdecimal() or len(named) > 18:
+        raise GatewayError(422, f"{named!r:.40} is not a sequence of an event", "after")
+    return int(named)
+
+
+# ---- server-sent events --------------------------------------------------------------------------------
+
+
+async def send_events(call: Call, receive: Receiver, send: Sender) -> None:
+    """Until the client goes. Its id is the sequence, so a browser that comes back says by itself where it was."""
+    gateway, client = call.gateway, call.client
+    named = call.query.get("after") or call.request.headers.get("last-event-id")
+    after = await start_after(gateway, client, named)
+    with gateway.hub.listen(client, after) as feed:
+        gone = asyncio.ensure_future(_until_gone(receive, feed))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await _send(send, b": nearcast\n\n")
+            await _pass_on(gateway, feed, send)
+            if not gone.done():
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            gone.cancel()
+
+
+async def _pass_on(gateway: Gateway, feed: Feed, send: Sender) -> None:
+    """The cursor follows a little behind, since nobody says what has arrived."""
+    sent, written, due = feed.last, feed.last, time.monotonic() + CURSOR
+    while not feed.is_closed:
+        events = await feed.take(gateway.settings.heartbeat)
+        if events:
+            await _send(send, b"".join(event.frame for event in events))
+        else:
+            await _send(send, b"id: %d\n\n" % feed.reached)
+        if time.monotonic() > due:
+            if sent > written:
+                with suppress(NearcastError):
+                    await gateway.cursors.write(feed.client, sent)
+                written = sent
+            sent, due = feed.reached, time.monotonic() + CURSOR
+
+
+async def _send(send: Sender, body: bytes) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def _until_gone(receive: Receiver, feed: Feed) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    feed.close()
+
+
+# ---- WebSocket -----------------------------------------------------------------------------------------
+
+
+class _In(msgspec.Struct, forbid_unknown_fields=True):
+    """What a client says: how far it has heard, or where it is. An answer has the ``ref`` of what it answers."""
+
+    ack: int | str | None = None
+    move: msgspec.Raw | None = None
+    ref: int | str | None = None
+
+
+_in = msgspec.json.Decoder(_In)
+
+
+class Talk:
+    """A WebSocket of a client."""
+
+    def __init__(self, gateway: Gateway, who: Identity, client: str, feed: Feed, send: Sender) -> None:
+        self._gateway, self._who, self._client, self._feed, self._send = gateway, who, client, feed, send
+        self._acked = self._kept = feed.last
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Answers that are awaited, and writes of the cursor."""
+
+    async def run(self, receive: Receiver) -> None:
+        """Until either side goes."""
+        sending = asyncio.create_task(self._events())
+        try:
+            await self._hear(receive)
+        finally:
+            await self._write()
+            self._feed.close()
+            for task in (sending, *self._tasks):
+                task.cancel()
+            await asyncio.gather(sending, *self._tasks, return_exceptions=True)
+
+    async def _events(self) -> None:
+        while not self._feed.is_closed:
+            events = await self._feed.take(self._gateway.settings.heartbeat)
+            for event in events:
+                await self._send({"type": "websocket.send", "text": event.text})
+            if not events and not self._feed.is_closed:
+                await self._say({"at": self._feed.reached})
+        await self._send({"type": "websocket.close", "code": 1012})
+
+    async def _say(self, value: Any) -> None:
+        await self._send({"type": "websocket.send", "text": _encoder.encode(value).decode()})
+
+    async def _hear(self, receive: Receiver) -> None:
+        while (message := await receive())["type"] == "websocket.receive":
+            said = message.get("text")
+            ref = None
+            try:
+                heard = _in.decode(said if said is not None else message["bytes"])
+                ref = heard.ref
+                if heard.ack is not None:
+                    self._heard(int(heard.ack))
+                if heard.move is not None:
+                    await self._move(bytes(heard.move), ref)
+            except GatewayError as error:
+                await self._refuse(error, ref)
+            except (msgspec.DecodeError, ValueError, RecursionError) as error:
+                await self._refuse(GatewayError(400, f"not understood: {error}"), ref)
+
+    async def _refuse(self, error: GatewayError, ref: int | str | None) -> None:
+        named = {"field": error.field} if error.field else {}
+        await self._say({"error": error.reason, "status": error.status, **named, "ref": ref})
+
+    async def _move(self, body: bytes, ref: int | str | None) -> None:
+        gateway = self._gateway
+        now, ahead = time.time_ns() // 1000, round(gateway.settings.ahead * MICROS)
+        read = read_positions(body, self._who, now, ahead, self._client)
+        while len(self._tasks) >= PENDING:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        self._start(self._answer(gateway.taking(self._who, read), ref))
+
+    async def _answer(self, taking: Awaitable[Taken], ref: int | str | None) -> None:
+        try:
+            taken = await taking
+        except GatewayError as error:
+            await self._refuse(error, ref)
+        else:
+            await self._say({**msgspec.to_builtins(taken), "ref": ref})
+
+    def _heard(self, sequence: int) -> None:
+        """The cursor is written soon, and once for many acks."""
+        self._acked = max(self._acked, sequence)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(CURSOR, lambda: self._start(self._write()))
+
+    def _start(self, doing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(doing)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _write(self) -> None:
+        """The cursor; where all that was sent has been heard, also past what was for others."""
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
+        reached = self._feed.reached if self._acked >= self._feed.last else self._acked
+        if reached > self._kept:
+            with suppress(NearcastError):
+                await self._gateway.cursors.write(self._client, reached)
+                self._kept = reached
