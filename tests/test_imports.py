@@ -22,9 +22,12 @@ ALLOWED = {
     "log": {"errors", "model", "language", "log"},
     "stream": {"errors", "model", "language", "match", "feed", "snapshot", "check", "log", "stream"},
     "gateway": {"errors", "model", "language", "log", "gateway"},
+    "client": {"errors"},
+    "serve": {"errors", "log", "gateway"},
+    "live_cli": {"errors", "client", "serve", "gateway"},
     "check": {"errors", "model", "language", "match"},
     "demo": {"errors", "model", "language", "match", "stream", "check"},
-    "cli": {"errors", "model", "language", "match", "stream", "bench", "check", "demo"},
+    "cli": {"errors", "model", "language", "match", "stream", "bench", "check", "demo", "live_cli"},
 }
 ENGINES = {"pyspark", "nats", "starlette", "fastapi", "uvicorn"}
 MODULES = sorted(SOURCE.rglob("*.py"))

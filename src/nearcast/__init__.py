@@ -9,14 +9,20 @@ subscriptions and hear something only when the answer changes.
     feed        ops as Arrow batches in, notifications out
     snapshot    the state of a kernel on disk, and back
     log/        ops on NATS
+    gateway/    HTTP, server-sent events and WebSocket in front of the log
+    client      a client of the gateway, for programs
+    serve       a NATS server, brokers and a gateway, each a process that is kept running
     stream/     Spark places the kernel: backtests, streams, and tables over what they read and tell
     testing     strategies that make random statements and logs
-    cli         the command ``nearcast``
+    cli         the command ``nearcast``, with live_cli for what speaks with a gateway
 
-Dependencies point one way: model ← language, match ← log, stream ← cli. The names below are the public ones.
+Dependencies point one way: model ← language, match ← log, stream ← gateway ← serve ← cli.
+The names below are the public ones.
 """
 
-from nearcast.errors import GeometryError, LanguageError, ModelError, NearcastError, OpError, UnknownName
+from typing import TYPE_CHECKING, Any
+
+from nearcast.errors import GatewayError, GeometryError, LanguageError, ModelError, NearcastError, OpError, UnknownName
 from nearcast.language.format import shape_of, statement_text
 from nearcast.language.oplog import decode_op, encode_notification, encode_op
 from nearcast.language.parse import parse, parse_statements
@@ -24,7 +30,12 @@ from nearcast.match.explain import explain
 from nearcast.match.reference import Reference
 from nearcast.model.notification import Notification
 
+if TYPE_CHECKING:
+    from nearcast.client import Client
+
 __all__ = [
+    "Client",
+    "GatewayError",
     "GeometryError",
     "LanguageError",
     "ModelError",
@@ -42,3 +53,12 @@ __all__ = [
     "shape_of",
     "statement_text",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The client is loaded by whoever uses it: workers and the core need nothing that speaks HTTP."""
+    if name == "Client":
+        from nearcast.client import Client  # noqa: PLC0415
+
+        return Client
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

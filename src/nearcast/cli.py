@@ -29,6 +29,7 @@ from nearcast.errors import GeometryWarning, LanguageError, NearcastError
 from nearcast.language.format import condition_text, shape_of, statement_text
 from nearcast.language.oplog import encode_notification, read_ops
 from nearcast.language.parse import parse_duration, parse_length
+from nearcast.live_cli import COMMANDS
 from nearcast.match.explain import Explanation, explain
 from nearcast.match.reference import Reference
 from nearcast.model import op as ops
@@ -64,6 +65,10 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON inste
 @click.version_option(package_name="nearcast")
 def cli() -> None:
     """Location-aware publish/subscribe: hear about what is near, only when the answer changes."""
+
+
+for _command in COMMANDS:
+    cli.add_command(_command)
 
 
 def main() -> None:

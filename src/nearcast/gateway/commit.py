@@ -51,7 +51,7 @@ class Committer:
         self._link, self._metrics, self._limit = link, metrics, waiting
         self._parts: deque[_Part] = deque()
         self._bytes = 0
-        self._in_flight: dict[asyncio.Task[None], list[_Part]] = {}
+        self._in_flight: dict[asyncio.Task[int], list[_Part]] = {}
         self._is_woken = False
 
     async def commit(self, lines: Sequence[bytes]) -> Placed:
@@ -83,7 +83,7 @@ class Committer:
             task.cancel()
         waiting = list(self._parts)
         self._parts.clear()
-        self._settle(waiting)
+        self._refuse(waiting)
 
     async def close(self) -> None:
         """Wait for what has been sent."""
@@ -98,33 +98,39 @@ class Committer:
             while self._parts and count + self._parts[0].count <= OPS and size + len(self._parts[0].payload) < BYTES:
                 count, size = count + self._parts[0].count, size + len(self._parts[0].payload) + 1
                 parts.append(self._parts.popleft())
-            task = asyncio.create_task(self._append(parts, count))
+            task = asyncio.create_task(self._append(parts))
             self._in_flight[task] = parts
             task.add_done_callback(self._sent)
 
-    async def _append(self, parts: list[_Part], count: int) -> None:
+    async def _append(self, parts: list[_Part]) -> int:
         with self._metrics.append_seconds.time():
             sequence = await self._link.log.append(Packet(LINES, b"\n".join(part.payload for part in parts)))
-        self._metrics.ops.inc(count)
+        self._metrics.ops.inc(sum(part.count for part in parts))
         self._metrics.packets.inc()
-        index = -1
-        for part in parts:
-            index += part.count
-            if not part.done.done():
-                part.done.set_result(Placed(sequence, index))
+        return sequence
 
-    def _sent(self, task: asyncio.Task[None]) -> None:
-        error = None if task.cancelled() else task.exception()
-        self._settle(self._in_flight.pop(task), error)
+    def _sent(self, task: asyncio.Task[int]) -> None:
+        parts = self._in_flight.pop(task)
+        if task.cancelled() or task.exception() is not None:
+            self._refuse(parts, None if task.cancelled() else task.exception())
+        else:
+            self._let_go(parts)
+            index = -1
+            for part in parts:
+                index += part.count
+                if not part.done.done():
+                    part.done.set_result(Placed(task.result(), index))
         self._send()
 
-    def _settle(self, parts: Sequence[_Part], error: BaseException | None = None) -> None:
-        """They no longer wait. Those without an answer get a refusal."""
+    def _refuse(self, parts: Sequence[_Part], error: BaseException | None = None) -> None:
+        self._let_go(parts)
         refusal = error if isinstance(error, GatewayError) else _away(error)
         for part in parts:
             if not part.done.done():
                 part.done.set_exception(refusal)
                 part.done.exception()  # whoever asked may have gone, and nobody else needs to know
+
+    def _let_go(self, parts: Sequence[_Part]) -> None:
         self._bytes -= sum(len(part.payload) for part in parts)
         self._metrics.waiting.set(self._bytes)
 

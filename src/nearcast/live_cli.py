@@ -1,0 +1,193 @@
+"""The verbs of the live broker: run it, and speak with it from a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:  # what speaks HTTP is loaded by whoever does
+    from nearcast.client import Client, Event
+
+__all__ = ["COMMANDS"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+DATA = Path("nearcast-data")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def _connected(command: F) -> F:
+    """The options that say where the gateway is and who one is there."""
+    for option in (
+        click.option("--as", "client", help="Act for this client, with an operator's token."),
+        click.option("--token", envvar="NEARCAST_TOKEN", help="Your token; else that of NEARCAST_TOKEN."),
+        click.option(
+            "--url", envvar="NEARCAST_URL", help="The gateway; else that of NEARCAST_URL, else port 8080 here."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _do(url: str | None, token: str | None, client: str | None, doing: Callable[[Client], Awaitable[Any]]) -> Any:
+    from nearcast.client import Client  # noqa: PLC0415
+
+    async def run() -> Any:
+        async with Client(url, token, client=client) as me:
+            return await doing(me)
+
+    return asyncio.run(run())
+
+
+def _say(answer: Any, text: str, as_json: bool) -> None:
+    click.echo(json.dumps(answer) if as_json else text)
+
+
+# ---- serve ---------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True)
+@click.option("--nats", help="A NATS server or cluster that runs; else one is started.")
+@click.option("--brokers", type=click.IntRange(1, 10), default=2, show_default=True, help="One tells, the others wait.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 is any that is free.")
+@click.option("--tokens", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The file of tokens.")
+@click.option("--lazy", is_flag=True, help="Acknowledge before the disk does: faster, and a power cut loses minutes.")
+@as_json
+def serve(as_json: bool, **options: Any) -> None:
+    """Run a NATS server, brokers and a gateway, until interrupted."""
+    from nearcast.serve import Plan  # noqa: PLC0415  # a server is not needed to speak with one
+    from nearcast.serve import serve as run  # noqa: PLC0415
+
+    def ready(url: str, token: str | None) -> None:
+        new = {} if token is None else {"token": token}
+        text = f"nearcast is at {url}" + (f" (operator token: {token})" if token else "")
+        _say({"url": url, **new}, text, as_json)
+        sys.stdout.flush()
+
+    run(Plan(**options), lambda text: click.echo(text, err=True), ready)
+
+
+@click.command()
+@click.argument("client")
+@click.option("--operator", is_flag=True, help="May define things, and act for any client.")
+@click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True)
+@click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="The file; else that of --data.")
+@as_json
+def token(client: str, operator: bool, data: Path, tokens: Path | None, as_json: bool) -> None:
+    """Make a token for CLIENT and print it; only its hash is kept."""
+    from nearcast.gateway.identity import Role, add_token  # noqa: PLC0415
+
+    role = Role.OPERATOR if operator else Role.CLIENT
+    made = add_token(tokens or data / "tokens.json", client, role)
+    _say({"client": client, "role": role, "token": made}, made, as_json)
+
+
+# ---- saying --------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("name")
+@click.argument("text")
+@_connected
+@as_json
+def publish(name: str, text: str, as_json: bool, **where: Any) -> None:
+    """Publish TEXT, a statement, under NAME."""
+    sequence = _do(doing=lambda me: me.publish(name, text), **where)
+    _say({"sequence": sequence}, f"published {name}", as_json)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("text")
+@_connected
+@as_json
+def subscribe(name: str, text: str, as_json: bool, **where: Any) -> None:
+    """Subscribe by TEXT, a statement, under NAME."""
+    sequence = _do(doing=lambda me: me.subscribe(name, text), **where)
+    _say({"sequence": sequence}, f"subscribed {name}", as_json)
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("lon", type=float, required=False)
+@click.argument("lat", type=float, required=False)
+@click.option("--time", help="ISO 8601; now unless told.")
+@click.option("--alt", type=float)
+@click.option("--floor", type=float)
+@click.option("--accuracy", type=float, help="Metres.")
+@click.option("--place", help="A place, such as hq/2/A.")
+@_connected
+@as_json
+def move(
+    lon: float | None, lat: float | None, as_json: bool, url: str | None, token: str | None, client: str | None,
+    **further: Any,
+) -> None:  # fmt: skip
+    """Say that one is at LON LAT, or in a place."""
+    given = {name: value for name, value in further.items() if value is not None}
+    sequence = _do(url, token, client, lambda me: me.move(lon, lat, **given))
+    _say({"sequence": sequence}, "moved", as_json)
+
+
+# ---- hearing -------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("--after", type=int, help="Go on after this sequence; else where one left off.")
+@click.option("--count", type=click.IntRange(min=1), help="Stop after so many.")
+@_connected
+@as_json
+def watch(after: int | None, count: int | None, as_json: bool, **where: Any) -> None:
+    """Print events as they happen, one a line, until interrupted."""
+
+    async def watching(me: Client) -> None:
+        left = count
+        async with aclosing(me.events(after)) as events:
+            async for event in events:
+                click.echo(_event_json(event) if as_json else _event_text(event))
+                sys.stdout.flush()
+                left = None if left is None else left - 1
+                if left == 0:
+                    return
+
+    try:
+        _do(doing=watching, **where)
+    except KeyboardInterrupt:
+        raise click.Abort from None
+
+
+def _event_json(event: Event) -> str:
+    said = {"sequence": event.sequence, "id": event.id, "kind": event.kind, "time": event.time}
+    return json.dumps({**said, "data": dict(event.data)})
+
+
+def _event_text(event: Event) -> str:
+    about = (event.data.get(name) for name in ("publisher", "publication", "region", "peer"))
+    names = " ".join(str(name) for name in about if name)
+    return (
+        f"{event.time}  {event.kind:8} {event.data.get('subscription', '')} ← {names} ({event.data.get('reason', '')})"
+    )
+
+
+@click.command()
+@click.argument("text")
+@_connected
+@as_json
+def query(text: str, as_json: bool, **where: Any) -> None:
+    """Print what matches TEXT, a subscription's statement, now."""
+    found = _do(doing=lambda me: me.query(text), **where)
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for notification in found.get("notifications", found.get("matches", ())):
+        about = (notification.get(name) for name in ("publisher", "publication", "region", "peer"))
+        click.echo(" ".join(str(name) for name in about if name))
+
+
+COMMANDS = [serve, token, publish, subscribe, move, watch, query]

@@ -1,0 +1,239 @@
+"""Events reach whoever is connected: all of them, once, in order, whatever happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import nats
+import pytest
+
+from nearcast.gateway.call import Settings
+from nearcast.log.server import NatsServer
+from nearcast.log.subjects import OUT_STREAM
+from tests.gateway.running import Teller, gateway, hear, ids, listen, notification, teller
+
+QUICK = Settings(heartbeat=0.2)
+
+
+def counted(metrics: str, name: str) -> float:
+    found = re.search(rf"^nearcast_{name}_total ([\d.e+]+)$", metrics, re.MULTILINE)
+    assert found
+    return float(found[1])
+
+
+async def test_an_event_is_a_cloud_event(server: NatsServer) -> None:
+    async with gateway(server.url) as door, teller(server.url) as told, door.socket("ann") as socket:
+        sequence = await told.tell("ann")
+        [event] = await hear(socket, 1)
+        data = event.pop("data")
+        assert event == {
+            "specversion": "1.0",
+            "id": "id-1",
+            "source": "/nearcast",
+            "type": "nearcast.enter",
+            "subject": "s",
+            "time": "2026-01-01T00:00:00Z",
+            "datacontenttype": "application/json",
+            "sequence": str(sequence),
+        }
+        assert data == notification(1)
+
+
+async def test_each_hears_its_own(server: NatsServer) -> None:
+    odd = "a.n n/ñ*"
+    async with (
+        gateway(server.url) as door,
+        teller(server.url) as told,
+        door.socket("ann") as one,
+        door.socket("ann") as two,
+        door.socket(odd) as three,
+    ):
+        for name in ("ann", odd, "bob", "ann"):
+            await told.tell(name)
+        assert ids(await hear(one, 2)) == ids(await hear(two, 2)) == ["id-1", "id-4"]
+        assert ids(await hear(three, 1)) == ["id-2"]
+
+
+async def test_what_was_missed_comes_first(server: NatsServer) -> None:
+    async with gateway(server.url) as door, teller(server.url) as told:
+        sequences = [await told.tell("ann") for _ in range(5)]
+        async with door.socket("ann", after=sequences[1]) as socket:
+            assert ids(await hear(socket, 3)) == ["id-3", "id-4", "id-5"]
+            await told.tell("ann")
+            assert ids(await hear(socket, 1)) == ["id-6"]
+
+
+async def test_server_sent_events_resume_by_their_id(server: NatsServer) -> None:
+    async with gateway(server.url) as door, teller(server.url) as told:
+        client = await door.client("ann")
+        for _ in range(6):
+            await told.tell("ann")
+        first = await listen(client, 2)
+        assert [event["id"] for _, event in first] == ["id-1", "id-2"]
+        assert [place for place, _ in first] == [int(event["sequence"]) for _, event in first]
+        then = await listen(client, 2, after=first[-1][0])
+        last = await listen(client, 2, last=then[-1][0])
+        assert [event["id"] for _, event in then + last] == ["id-3", "id-4", "id-5", "id-6"]
+
+
+async def test_a_quiet_stream_says_that_it_is_there_and_how_far_it_is(server: NatsServer) -> None:
+    async with gateway(server.url, QUICK) as door, teller(server.url) as told:
+        async with door.socket("ann") as socket:
+            sequence = await told.tell("bob")
+            async with asyncio.timeout(5):
+                while json.loads(await socket.recv()) != {"at": sequence}:
+                    pass
+        client = await door.client("ann")
+        async with client.stream("GET", "/v1/events", params={"after": "0"}) as stream:
+            async with asyncio.timeout(5):
+                async for line in stream.aiter_lines():
+                    if line == f"id: {sequence}":
+                        break
+
+
+async def test_catching_up_while_more_is_told_loses_and_repeats_nothing(server: NatsServer) -> None:
+    """Readers come at any moment of a stream that never pauses, and each hears all of it from where it began."""
+    count = 3000
+
+    async def tell(told: Teller) -> None:
+        for number in range(count):
+            await told.tell("ann" if number % 3 else "bob")
+
+    async def read(door: object, after: int, delay: float) -> None:
+        await asyncio.sleep(delay)
+        async with door.socket("ann", after=after) as socket:  # type: ignore[attr-defined]
+            heard = await hear(socket, sum(1 for s in range(after + 1, count + 1) if (s - 1) % 3))
+        places = [int(event["sequence"]) for event in heard]
+        assert places == [s for s in range(after + 1, count + 1) if (s - 1) % 3]
+
+    async with gateway(server.url) as door, teller(server.url) as told:
+        writing = asyncio.create_task(tell(told))
+        await asyncio.gather(*(read(door, after=0, delay=0.05 * n) for n in range(12)))
+        await writing
+
+
+async def test_a_slow_client_goes_back_to_the_disk(server: NatsServer) -> None:
+    """Its queue is full again and again; all enters arrive, and of readings at least the latest."""
+    async with gateway(server.url, Settings(queue=10)) as door, teller(server.url) as told:
+        operator = await door.client("operator")
+        socket = await door.socket("ann", after=0)
+        for _ in range(40):
+            await asyncio.gather(
+                *(told.tell("ann", "reading" if n % 2 else "enter", "y" if n % 4 == 1 else "x") for n in range(50))
+            )
+        await told.tell("ann", "leave", "end")
+        heard: list[dict[str, Any]] = []
+        while not heard or heard[-1]["type"] != "nearcast.leave":
+            heard += await hear(socket, 1)
+        await socket.close()
+        metrics = (await operator.get("/v1/metrics")).text
+        assert counted(metrics, "readings_merged") == 2001 - len(heard) > 0
+        enters = [event for event in heard if event["type"] == "nearcast.enter"]
+        assert len(enters) == 1000
+        places = [int(event["sequence"]) for event in heard]
+        assert places == sorted(set(places))
+        latest = {event["data"]["publication"]: event["id"] for event in heard if event["type"] == "nearcast.reading"}
+        assert set(latest) == {"x", "y"}
+        assert counted(metrics, "fell_behind") > 0
+
+
+async def test_a_client_that_reads_nothing_slows_nobody(server: NatsServer) -> None:
+    async with gateway(server.url, Settings(queue=50)) as door, teller(server.url) as told:
+        stuck = await door.socket("ann", after=0)
+        stuck.transport.pause_reading()
+        async with door.socket("bob", after=0) as socket:
+            big = "x" * 20_000
+            for _ in range(30):
+                await asyncio.gather(*(told.tell("ann", about=big) for _ in range(20)))
+                await told.tell("bob")
+                assert len(await hear(socket, 1)) == 1
+        stuck.transport.resume_reading()
+        heard = await hear(stuck, 600)
+        places = [int(event["sequence"]) for event in heard]
+        assert places == sorted(set(places))
+        await stuck.close()
+
+
+async def test_a_gap_is_marked_and_the_present_state_follows(server: NatsServer) -> None:
+    async with gateway(server.url) as door, teller(server.url) as told:
+        sequences = [await told.tell("ann") for _ in range(10)]
+        client = await nats.connect(server.url)
+        await client.jetstream().purge_stream(OUT_STREAM, seq=sequences[6])
+        told.state = {
+            "sequence": sequences[8],
+            "notifications": [notification(100, "snapshot"), notification(101, "snapshot")],
+        }
+        await told.answer()
+        async with door.socket("ann", after=2) as socket:
+            gap, *rest = await hear(socket, 4)
+        assert gap["type"] == "nearcast.gap"
+        assert gap["data"] == {"kind": "gap", "after": 2, "first": sequences[6]}
+        assert [event["type"] for event in rest] == ["nearcast.snapshot"] * 2 + ["nearcast.enter"]
+        assert [int(event["sequence"]) for event in (gap, *rest)] == [2, 2, sequences[8], sequences[9]]
+        async with door.socket("ann", after=sequences[6]) as socket:
+            assert ids(await hear(socket, 3)) == ["id-8", "id-9", "id-10"]
+        await client.close()
+
+
+async def test_a_cursor_remembers_what_was_acked(server: NatsServer) -> None:
+    async with gateway(server.url) as door, gateway(server.url) as other, teller(server.url) as told:
+        for _ in range(4):
+            await told.tell("ann")
+        async with door.socket("ann") as socket:
+            heard = await hear(socket, 4)
+            await socket.send(json.dumps({"ack": heard[1]["sequence"]}))
+        async with other.socket("ann") as socket:
+            assert ids(await hear(socket, 2)) == ["id-3", "id-4"]
+            await socket.send(json.dumps({"ack": int(heard[3]["sequence"])}))
+        client = await door.client("ann")
+        for _ in range(100):
+            cursor = (await client.get("/v1/cursor")).json()["sequence"]
+            if cursor == int(heard[3]["sequence"]):
+                break
+            await asyncio.sleep(0.02)
+        assert (await client.put("/v1/cursor", json={"sequence": 1})).json() == {"sequence": cursor}, "it goes forward"
+        await told.tell("ann")
+        async with door.socket("ann") as socket:
+            assert ids(await hear(socket, 1)) == ["id-5"]
+
+
+async def test_a_server_that_restarts_costs_nothing(server: NatsServer) -> None:
+    async with gateway(server.url, QUICK) as door, teller(server.url) as told, door.socket("ann") as socket:
+        await told.tell("ann")
+        assert ids(await hear(socket, 1)) == ["id-1"]
+        port = int(server.url.rpartition(":")[2])
+        server.stop()
+        with NatsServer(server.folder, port=port) as again:
+            async with teller(again.url) as told_again:
+                for _ in range(3):
+                    await told_again.tell("ann", about="later")
+                heard = await hear(socket, 3)
+        assert [event["data"]["publication"] for event in heard] == ["later"] * 3
+
+
+@pytest.mark.parametrize("after", ["x", "-1", "1.5", "9" * 30])
+async def test_not_a_sequence(server: NatsServer, after: str) -> None:
+    async with gateway(server.url) as door:
+        response = await (await door.client("ann")).get("/v1/events", params={"after": after})
+        assert response.status_code == 422
+        assert response.json()["field"] == "after"
+
+
+async def test_history_in_pages(server: NatsServer) -> None:
+    async with gateway(server.url) as door, teller(server.url) as told:
+        for _ in range(5):
+            await told.tell("ann")
+            await told.tell("bob")
+        client = await door.client("ann")
+        first = (await client.get("/v1/notifications", params={"limit": 3})).json()
+        then = (await client.get("/v1/notifications", params={"limit": 3, "after": first["next"]})).json()
+        assert ids(first["events"] + then["events"]) == ["id-1", "id-3", "id-5", "id-7", "id-9"]
+        assert then["next"] is None
+        since = {"since": "2020-01-01T00:00:00Z", "limit": "1"}
+        assert ids((await client.get("/v1/notifications", params=since)).json()["events"]) == ["id-1"]
+        assert (await client.get("/v1/notifications", params={"since": "2100-01-01T00:00:00Z"})).json()["events"] == []
+        for wrong in ({"limit": "5000"}, {"limit": "x"}, {"since": "then"}):
+            assert (await client.get("/v1/notifications", params=wrong)).status_code == 422
