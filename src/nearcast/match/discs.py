@@ -1,11 +1,11 @@
 """An index of discs of very different sizes: which of them hold a point.
 
-Levels of square cells, each level four times as wide as the one below. A disc lies on the level whose cells are two to
-eight times as wide as it is, so it touches at most four of them, and a point looks into one cell of each level that
-has discs. A cell's postings lie together and carry the discs' geometry, in steps of 1/16384 of the cell's width from
-its middle: 8 bytes to read for each disc in the neighbourhood, and exact coordinates only for the few that this cannot
-decide. A run of postings is five columns, each with the room that the run has, so that a loop over a cell takes many
-discs at a time.
+Levels of square cells, each level four times as wide as the one below. A disc lies on the level whose cells are two
+to eight times as wide as it is, so it touches at most four of them, or nine in the corners of a face, where cells are
+narrower than they say; and a point looks into one cell of each level that has discs. A cell's postings lie together
+and carry the discs' geometry, in steps of 1/16384 of the cell's width from its middle: 8 bytes to read for each disc
+in the neighbourhood, and exact coordinates only for the few that this cannot decide. A run of postings is five
+columns, each with the room that the run has, so that a loop over a cell takes many discs at a time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from nearcast.match.globe import (
     cell_from,
     cell_key,
     cell_of,
-    face_of,
     in_space,
     spread,
 )  # fmt: skip
@@ -58,9 +57,8 @@ _WIDE = 1e6
 CUBED = 1 / (24 * TIGHTEST * TIGHTEST)
 """2R sin(r / 2R) >= r - r³/24R²."""
 STEPS = 2.0**14
-"""To a cell's width. A centre is less than two widths from the middle of a cell that its disc touches: half a diagonal
-of the cell is 0.71, and a disc reaches no further than half a cell, even if only half of it is seen through its face.
-So 16 bits hold it."""
+"""To a cell's width. A centre is within one width of the middle of a cell that its disc touches: half a diagonal of the
+cell is 0.71, and a disc reaches no further than a quarter. So 16 bits hold it, twice over."""
 _CLASSES = 32
 """Postings of a cell have room for 2**class of them."""
 _CELLS, _USED, _EARTH = 0, 1, 2
@@ -268,14 +266,14 @@ def slack_of(steps: float) -> float:
 
 
 @njit
-def _level_of(width: float) -> int:
-    """The level whose cells are two to eight times so wide.
+def _level_of(reach: float) -> int:
+    """The level whose cells are two to eight times as wide as what reaches so far.
 
     Narrower cells would have fewer discs to look at, but there would be more cells and more levels to look for.
     """
-    if 2 * width <= 1.0 / PER_METRE[0]:
+    if 4 * reach <= 1.0 / PER_METRE[0]:
         return LOWEST
-    return math.ceil(math.log2(2 * width)) | 1
+    return (math.ceil(math.log2(4 * reach)) + 1) // 2 * 2
 
 
 @njit
@@ -288,11 +286,9 @@ def _home(a: DiscArrays, row: int) -> tuple[float, float, float, float, int]:
         px, py, pz = in_space(x, y)
         if radius > _WIDE:
             return px, py, pz, reach, LOWEST - 1
-        face = face_of(px, py, pz)
-        west, south, east, north = spread(face, px, py, pz, reach)
-        return px, py, pz, reach, _level_of(max(east - west, north - south))
+        return px, py, pz, reach, _level_of(reach)
     reach += 1e-12 * (abs(x) + abs(y))
-    level = _level_of(2 * reach)
+    level = _level_of(reach)
     if level > HIGHEST or max(abs(x), abs(y)) + reach > SPAN / 2 / PER_METRE[level - LOWEST]:
         level = LOWEST - 1
     return x, y, 0.0, reach, level

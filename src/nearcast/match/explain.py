@@ -5,6 +5,7 @@ This is the operator's view. It shows the publisher's filter too, which a subscr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from nearcast.match.chain import Pair, ready_at
@@ -14,7 +15,7 @@ from nearcast.match.verdict import Candidate, Verdict
 from nearcast.match.world import Key, Subscribed
 from nearcast.model.moment import Moment
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "explain", "explanations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +31,24 @@ class Explanation:
     findings: list[Finding] = field(default_factory=list)
     due: Moment | None = None
     """When it may turn by itself."""
+    allowed: bool = True
+    """The publisher's filter holds; if not, the subscriber may not know that there is such a pair."""
 
 
 def explain(reference: Reference, client: str, subscription: str | None = None) -> list[Explanation]:
     """Every pair of the client's subscriptions, or of one of them, as things stand now."""
-    return [
-        _pair(reference, s, candidate)
-        for (owner, id_), s in sorted(reference.subscriptions.items())
-        if owner == client and subscription in (None, id_)
-        for candidate in reference.judge.candidates(s)
-    ]
+    return list(explanations(reference, client, subscription))
+
+
+def explanations(
+    reference: Reference, client: str, subscription: str | None = None, is_meant: Callable[[Key], bool] = lambda _: True
+) -> Iterator[Explanation]:
+    """The same, one after the other, of some of the pairs."""
+    for (owner, id_), s in sorted(reference.subscriptions.items()):
+        if owner == client and subscription in (None, id_):
+            for candidate in reference.judge.candidates(s):
+                if is_meant(candidate.key):
+                    yield _pair(reference, s, candidate)
 
 
 def _pair(reference: Reference, s: Subscribed, candidate: Candidate) -> Explanation:
@@ -52,7 +61,7 @@ def _pair(reference: Reference, s: Subscribed, candidate: Candidate) -> Explanat
     pair = s.pairs.get(key, Pair())
     ended = now >= min(s.expires, reference.world.clients[s.owner].ends)
     summary = "the subscription has ended" if ended else _summary(s, pair, verdict)
-    return Explanation(s.owner, s.subscription.id, key, pair.told, summary, now, found, pair.due)
+    return Explanation(s.owner, s.subscription.id, key, pair.told, summary, now, found, pair.due, verdict.allowed)
 
 
 def _summary(s: Subscribed, pair: Pair, verdict: Verdict) -> str:

@@ -290,6 +290,10 @@ class Indexed(Reference):
     def _some_publisher_looks_at_steps(self) -> bool:
         return self._step_watching > 0
 
+    @property
+    def asks_for_past(self) -> bool:
+        return bool(self._tracking)
+
     def _observe(self, passing: str | None) -> None:
         # What a statement asked for before it was edited is due no more.
         if self._tracking or any(known.dues for known in self._past.relations.values()):

@@ -254,6 +254,13 @@ class Kernel(Indexed):
                 yield s, key, s.pairs[key]
                 del s.pairs[key]
 
+    # ---- what is so now ----------------------------------------------------------------------------
+
+    def told(self, s: Subscribed) -> list[tuple[Key, str]]:
+        """A pair in a lane was told if it matches."""
+        matching = [pair.key for of, pair in self._matching(Touched(subscriptions=(key_of(s),))) if of is s]
+        return [*super().told(s), *((key, self._teller.content(key)) for key in matching)]
+
     # ---- other ops: the pairs in lanes that they touch ---------------------------------------------
 
     def _system(self, op: ops.SystemOp) -> Iterator[Notification]:

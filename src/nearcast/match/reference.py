@@ -13,7 +13,7 @@ from nearcast.match import admit
 from nearcast.match.binding import Binding, follow
 from nearcast.match.chain import Pair, advance, is_idle, ready_at
 from nearcast.match.choice import choose
-from nearcast.match.history import Holder, Past, Relations
+from nearcast.match.history import Holder, Past, Relations, tracked
 from nearcast.match.tell import Change, Teller
 from nearcast.match.verdict import Candidate, Judge, Verdict
 from nearcast.match.world import Client, Key, Published, StatementKey, Subscribed, World
@@ -277,7 +277,11 @@ class Reference:
 
     def time_of(self, s: Subscribed, key: Key) -> int:
         """The present of a pair: the later of its clients' clocks; if it looks at everyone, the latest of all."""
-        return int(self._clock(None if self._sees_all(s, key) else (s.owner, key[1], key[3])))
+        return int(self.moment_of(s, key))
+
+    def moment_of(self, s: Subscribed, key: Key) -> Moment:
+        """The same; never, if none of its clients has done anything."""
+        return self._clock(None if self._sees_all(s, key) else (s.owner, key[1], key[3]))
 
     def _effective(self, time: int, client: str) -> int:
         return int(max(time, self._clock((client,))))
@@ -447,6 +451,21 @@ class Reference:
             yield self._teller.transition(s, candidate, kind, now, was, verdict, change)
         if is_idle(pair, options, now):
             del s.pairs[key]
+
+    # ---- what is so now --------------------------------------------------------------------------
+
+    def candidates(self, s: Subscribed) -> Iterable[Candidate]:
+        """What a subscription may match, whether it is known here or not. Its owner is."""
+        return self._candidates(s, None)
+
+    def told(self, s: Subscribed) -> list[tuple[Key, str]]:
+        """What was told to a subscription and not taken back, with its content."""
+        return [(key, pair.content) for key, pair in s.pairs.items() if pair.told]
+
+    @property
+    def asks_for_past(self) -> bool:
+        """Whether some publication does, so that it matters when a subscription came."""
+        return any(tracked(p.publication.filter) for p in self.world.publications.values())
 
     # ---- what is touched -------------------------------------------------------------------------
 
