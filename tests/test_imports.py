@@ -25,6 +25,7 @@ ALLOWED = {
     "client": {"errors"},
     "serve": {"errors", "log", "gateway"},
     "live_cli": {"errors", "client", "serve", "gateway"},
+    "broker": {"errors", "model", "language", "match", "feed", "snapshot", "log", "broker"},
     "check": {"errors", "model", "language", "match"},
     "demo": {"errors", "model", "language", "match", "stream", "check"},
     "cli": {"errors", "model", "language", "match", "stream", "bench", "check", "demo", "live_cli"},

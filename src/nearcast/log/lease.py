@@ -50,6 +50,10 @@ class Lease:
                 self._revision = 0
         return self._revision > 0 and time.monotonic() < asked + self._seconds
 
+    def reopen(self, log: Log) -> None:
+        """Go on over another connection, with what is held."""
+        self._log, self._bucket = log, None
+
     async def give_up(self) -> None:
         """Let the next have it at once, if it is still held."""
         revision, self._revision = self._revision, 0

@@ -1,0 +1,64 @@
+"""A broker as a process: ``python -m nearcast.broker --nats URL``. It ends in one line if something is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+
+import click
+
+from nearcast.broker.service import Broker, Settings
+from nearcast.errors import NearcastError
+
+__all__ = ["main"]
+
+
+@click.command()
+@click.option("--nats", "url", required=True, metavar="URL", help="The NATS server, or several of a cluster.")
+@click.option("--name", help="What it is called in logs; the machine and the process unless told.")
+@click.option(
+    "--lease", type=click.FloatRange(min=0.1), default=Settings.lease, help="Seconds until another takes over."
+)
+@click.option(
+    "--snapshot-seconds", type=click.FloatRange(min=0.1), default=Settings.snapshot_seconds,
+    help="Seconds between two snapshots.",
+)  # fmt: skip
+@click.option(
+    "--snapshot-packets", type=click.IntRange(min=1), default=Settings.snapshot_packets,
+    help="Packets after which there is one in any case.",
+)  # fmt: skip
+@click.option("--safe", type=click.FloatRange(min=0), default=Settings.safe, hidden=True)
+@click.option(
+    "--keep", type=click.IntRange(min=0), default=Settings.keep, help="Packets of the log that are not cut off."
+)
+@click.option("--ticks/--no-ticks", default=Settings.ticks, help="Write ticks into the log.")
+@click.option(
+    "--out-bytes", type=click.IntRange(min=1), default=Settings.out_bytes, help="Of notifications, how many are kept."
+)
+def main(url: str, name: str | None, **settings: float) -> None:
+    """Apply the log and tell what follows from it."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    called = name or f"{socket.gethostname()}-{os.getpid()}"
+    try:
+        asyncio.run(_run(Broker(url, called, Settings(**settings))))  # type: ignore[arg-type]  # click has checked them
+    except NearcastError as error:
+        raise click.ClickException(str(error)) from None
+
+
+async def _run(broker: Broker) -> None:
+    """Until a signal asks it to end."""
+    work = asyncio.ensure_future(broker.run())
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, work.cancel)
+    try:
+        await work
+    except asyncio.CancelledError:
+        logging.getLogger(__name__).info("%s ends", broker.name)
+
+
+if __name__ == "__main__":
+    main()

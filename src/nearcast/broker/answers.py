@@ -1,0 +1,169 @@
+"""What a broker answers, from the state between two packets. Asking changes nothing.
+
+A client learns only what publishers let it see: a client that there is not and one that it may not see look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any
+
+import msgspec
+
+from nearcast.errors import OpError
+from nearcast.language.format import condition_text, statement_text
+from nearcast.language.oplog import encode_notification, json_text
+from nearcast.language.parse import parse
+from nearcast.match.explain import Explanation, explanations
+from nearcast.match.kernel import Kernel
+from nearcast.match.present import query, state, visible
+from nearcast.match.world import Key
+from nearcast.model.fix import Fix
+from nearcast.model.moment import time_text
+from nearcast.model.notification import Notification
+from nearcast.model.space import Metric
+from nearcast.model.statement import Subscription
+
+__all__ = ["Asked", "clients_of", "explained_to", "found_by", "state_of", "statements_of"]
+
+LISTED = 10_000
+"""Clients in an answer, at the most."""
+EXPLAINED = 100
+"""Pairs in an answer, at the most,"""
+LOOKED_AT = 300
+"""and those that are looked at to find them. More would keep everyone waiting."""
+
+
+class Asked(msgspec.Struct):
+    """What may be in a request."""
+
+    after: int | None = None
+    """A packet that must be applied first."""
+    client: str = ""
+    text: str = ""
+    subscription: str = ""
+    publisher: str | None = None
+    """Of explanations, only those of pairs with this publisher,"""
+    publication: str | None = None
+    region: str | None = None
+    peer: str | None = None
+    box: tuple[float, float, float, float] | None = None
+    """Only clients between these coordinates: least x, least y, greatest x, greatest y."""
+    limit: int | None = None
+
+
+def state_of(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:
+    """What matches now for each subscription of a client."""
+    return _lines(state(kernel, _client(asked), number))
+
+
+def found_by(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:
+    """What a client would be told at once if it subscribed to a text."""
+    subscription = parse(asked.text)
+    if not isinstance(subscription, Subscription):
+        raise OpError(f"the statement is a {type(subscription).__name__}, not a Subscription", "text")
+    if subscription.owner and subscription.owner != asked.client:
+        raise OpError(f"the statement says {subscription.owner!r}, the client is {asked.client!r}", "text")
+    return _lines(query(kernel, replace(subscription, owner=_client(asked)), number))
+
+
+def statements_of(kernel: Kernel, asked: Asked) -> dict[str, list[dict[str, str]]]:
+    """What a client publishes and subscribes to, as text."""
+    client = _client(asked)
+    published = [p.publication for (owner, _), p in kernel.world.publications.items() if owner == client]
+    subscribed = [s.subscription for (owner, _), s in kernel.subscriptions.items() if owner == client]
+    return {
+        name: [{"id": one.id, "text": statement_text(replace(one, id="", owner=""))} for one in statements]
+        for name, statements in (("publications", published), ("subscriptions", subscribed))
+    }
+
+
+def clients_of(kernel: Kernel, asked: Asked) -> dict[str, Any]:
+    """Where those are whose publications let a client see them."""
+    axes = ("lon", "lat") if kernel.world.metric is Metric.EARTH else ("x", "y")
+    limit = min(asked.limit or LISTED, LISTED)
+    seen: dict[str, dict[str, Any]] = {}
+    for found in visible(kernel, _client(asked)):
+        if found.fix is None or not _is_inside(found.fix, asked.box):
+            continue
+        known = seen.setdefault(
+            found.client, {"client": found.client, "publications": [], **_position(found.fix, axes)}
+        )
+        known["publications"].append(found.publication)
+        if len(seen) > limit:
+            del seen[found.client]
+            return {"clients": list(seen.values()), "more": True}
+    return {"clients": list(seen.values()), "more": False}
+
+
+def explained_to(kernel: Kernel, asked: Asked) -> dict[str, Any]:
+    """Why a client was told of what it may see, or was not. Conditions of publishers stay with them."""
+    s = kernel.subscriptions.get((_client(asked), asked.subscription))
+    told = {key for key, _ in kernel.told(s)} if s else set()
+    wanted = (asked.publication, asked.publisher, asked.region, asked.peer)
+
+    def pairs(*, was_told: bool) -> Iterator[Explanation]:
+        def is_meant(key: Key) -> bool:
+            return (key in told) == was_told and all(w in (None, is_) for w, is_ in zip(wanted, key, strict=True))
+
+        return explanations(kernel, asked.client, asked.subscription, is_meant)
+
+    limit = min(asked.limit or EXPLAINED, EXPLAINED)
+    looked_at = list(islice(chain(pairs(was_told=True), pairs(was_told=False)), LOOKED_AT))
+    shown = [explanation for explanation in looked_at if explanation.allowed]
+    return {
+        "explanations": [_explanation(e, told=e.key in told) for e in shown[:limit]],
+        "more": len(shown) > limit or len(looked_at) == LOOKED_AT,
+    }
+
+
+def _explanation(e: Explanation, *, told: bool) -> dict[str, Any]:
+    publication, publisher, region, peer = e.key
+    return {
+        "subscription": e.subscription,
+        "publication": publication,
+        "publisher": publisher or None,
+        "region": region or None,
+        "peer": peer or None,
+        "told": told,
+        "summary": "matches, and was told" if told else e.summary,
+        "time": time_text(e.time),
+        "conditions": [
+            {
+                "clause": finding.clause,
+                "text": condition_text(finding.condition),
+                "holds": finding.answer,
+                "depth": msgspec.Raw(json_text(finding.depth).encode()),
+            }
+            for finding in e.findings
+            if finding.clause != "TO"
+        ],
+    }
+
+
+def _client(asked: Asked) -> str:
+    if not asked.client:
+        raise OpError("is missing", "client")
+    return asked.client
+
+
+def _lines(told: Iterable[Notification]) -> list[msgspec.Raw]:
+    return [msgspec.Raw(encode_notification(n)) for n in told]
+
+
+def _is_inside(fix: Fix, box: tuple[float, float, float, float] | None) -> bool:
+    if box is None:
+        return True
+    point = fix.position.point
+    return point is not None and box[0] <= point.x <= box[2] and box[1] <= point.y <= box[3]
+
+
+def _position(fix: Fix, axes: tuple[str, str]) -> dict[str, Any]:
+    at = fix.position
+    known = {
+        axes[0]: at.point and at.point.x, axes[1]: at.point and at.point.y, "alt": at.altitude, "floor": at.floor,
+        "accuracy": at.accuracy, "place": at.place,
+    }  # fmt: skip
+    return {"time": time_text(fix.time), **{name: value for name, value in known.items() if value is not None}}

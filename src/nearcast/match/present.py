@@ -1,0 +1,148 @@
+"""What matches now, for whoever asks instead of waiting to be told. Nothing here changes anything.
+
+``state`` is what a client has been told and not taken back; ``query`` what it would be told at once if it subscribed;
+``visible`` whom it may see at all. A publisher's filter holds in each of them: who does not satisfy it learns nothing,
+not even that there is something to learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from nearcast.match import admit
+from nearcast.match.chain import Pair, advance
+from nearcast.match.choice import choose
+from nearcast.match.history import Past, tracked
+from nearcast.match.reference import Reference
+from nearcast.match.verdict import Candidate, Judge
+from nearcast.match.world import Key, Published, Subscribed
+from nearcast.model import condition as c
+from nearcast.model import op as ops
+from nearcast.model.fix import Fix
+from nearcast.model.moment import FOREVER, NEVER, Moment
+from nearcast.model.notification import Cause, Kind, Notification, Reason, notification_id
+from nearcast.model.statement import Subscription
+
+__all__ = ["Seen", "query", "state", "visible"]
+
+
+class Seen(NamedTuple):
+    """Someone whom a client may see."""
+
+    client: str
+    publication: str
+    fix: Fix | None
+    """Where it is; nothing if what it publishes is somewhere of its own."""
+
+
+def state(reference: Reference, client: str, number: int) -> list[Notification]:
+    """What matches for each subscription of a client, as snapshots. Their ids differ with the number of the asking."""
+    told = [
+        _snapshot(s, key, reference.time_of(s, key), content, number)
+        for (owner, _), s in reference.subscriptions.items()
+        if owner == client and s.subscription.on is None
+        for key, content in reference.told(s)
+        if reference.time_of(s, key) < _end(reference, s)
+    ]
+    return sorted(told, key=lambda n: n.order)
+
+
+def query(reference: Reference, subscription: Subscription, number: int) -> list[Notification]:
+    """What would be told at once if its owner subscribed now. One that cannot be asked raises one of our errors."""
+    admit.check(ops.Subscribe(0, subscription), reference.world, reference.subscriptions)
+    asked = replace(subscription, id="")
+    s = Subscribed(asked, (number, 0), _expiry(subscription))
+    if subscription.on is not None:
+        return []
+    judge = _judge(reference, s)
+    s.latches = judge.latched_life(s, _now(reference, reference.judge.past.clock((s.owner,))), None)
+    now = {
+        candidate: _now(reference, reference.moment_of(s, candidate.key))
+        for candidate in _candidates(reference, judge, s)
+    }
+    alive = {candidate: time for candidate, time in now.items() if time < _end(reference, s)}
+    verdicts = {candidate.key: judge.judge(s, candidate, time) for candidate, time in alive.items()}
+    how = subscription.choice or subscription.nearest
+    chosen = choose(how, {key: v.distance for key, v in verdicts.items() if v.satisfied}, ())
+    told = [
+        _snapshot(s, candidate.key, time, _content(reference, candidate.key), number)
+        for candidate, time in alive.items()
+        if candidate.key in chosen and advance(Pair(), True, time, s.options) is Kind.ENTER
+    ]
+    return sorted(told, key=lambda n: n.order)
+
+
+def visible(reference: Reference, client: str) -> Iterator[Seen]:
+    """Those whose publications let a client see them, as far as they are somewhere."""
+    s = Subscribed(Subscription("", client), (0, 0))
+    judge = _judge(reference, s)
+    for (owner, id_), published in list(reference.world.publications.items()):
+        key = (id_, owner, "", "")
+        if owner == client or not _may_see(reference, judge, s, key, published):
+            continue
+        fixes = (side.fix for side in reference.world.sides(owner, id_, published.publication.regions))
+        yield Seen(owner, id_, next((fix for fix in fixes if fix), None))
+
+
+def _may_see(reference: Reference, judge: Judge, s: Subscribed, key: Key, published: Published) -> bool:
+    now = _now(reference, reference.moment_of(s, key))
+    if now >= reference.world.ends((key[1], key[0])):
+        return False
+    return published.publication.filter == c.ALWAYS or judge.judge(s, Candidate(key), now).allowed
+
+
+def _candidates(reference: Reference, judge: Judge, s: Subscribed) -> Iterable[Candidate]:
+    """What may match. An index knows only clients that have done something."""
+    return list(reference.candidates(s) if s.owner in reference.world.clients else judge.candidates(s))
+
+
+def _judge(reference: Reference, s: Subscribed) -> Judge:
+    """With a past of its own, if somebody asks for one: one that has seen this subscription come."""
+    world, past = reference.world, reference.judge.past
+    if not reference.asks_for_past and not tracked(s.subscription.filter, s.subscription.life, s.subscription.on):
+        return reference.judge
+    own = Past(world, lambda clients: _now(reference, past.clock(clients)))
+    own.relations = deepcopy(past.relations)
+    known = {key: one for key, one in reference.subscriptions.items() if one.owner in world.clients}
+    own.observe({**known, (s.owner, ""): s} if s.owner in world.clients else known, None)
+    return Judge(world, own)
+
+
+def _end(reference: Reference, s: Subscribed) -> Moment:
+    owner = reference.world.clients.get(s.owner)
+    return min(s.expires, owner.ends if owner else FOREVER)
+
+
+def _expiry(subscription: Subscription) -> Moment:
+    """One that lasts for a while has not ended when it begins, unless that is no time at all."""
+    expires = subscription.options.expires
+    if isinstance(expires, c.Instant):
+        return expires.micros
+    return FOREVER if expires is None or expires.micros else NEVER
+
+
+def _now(reference: Reference, clock: Moment) -> int:
+    """A client that has done nothing has no time of its own."""
+    latest = reference.marks.latest
+    return int(clock if clock != NEVER else latest if latest != NEVER else 0)
+
+
+def _content(reference: Reference, key: Key) -> str:
+    published = None if key[3] else reference.world.publications.get((key[1], key[0]))
+    return published.publication.content if published else ""
+
+
+def _snapshot(s: Subscribed, key: Key, time: int, content: str, number: int) -> Notification:
+    publication, publisher, region, peer = key
+    about: dict[str, Any] = {
+        "subscription": s.subscription.id, "subscriber": s.owner, "publication": publication,
+        "publisher": publisher or None, "region": region or None, "peer": peer or None,
+    }  # fmt: skip
+    cause = Cause("state", "", number)
+    id_ = notification_id(kind=Kind.SNAPSHOT, cause=cause, **about)
+    return Notification(
+        id=id_, time=time, kind=Kind.SNAPSHOT, reason=Reason.SUBSCRIBED, cause=cause, content=content, **about,
+    )  # fmt: skip
