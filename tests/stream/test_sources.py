@@ -98,6 +98,40 @@ def moment(time: int, i: int) -> str:
     )[i % 5]  # fmt: skip
 
 
+def test_parquet_as_others_write_it(
+    spark: SparkSession, rows: list[Given], definitions: list[ops.Op], expected: list[str], tmp_path: Path
+) -> None:
+    """Names from a dictionary, times of 96 bits, small groups of rows, names with dots."""
+    columns = columns_of(rows)
+    times = pa.array(columns.pop("time"), pa.int64()).view(TIME)
+    named = pa.array(columns.pop("client")).dictionary_encode()
+    table = pa.table({**columns, "fix.time": times, "fix": named, "fix.note": pa.nulls(len(rows), pa.string())})
+    path = tmp_path / "fixes.parquet"
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True, row_group_size=50)
+    told, summary, letters = tells(
+        spark, tmp_path, definitions, path.name, columns={"client": "fix", "time": "fix.time"}
+    )
+    assert (told, summary["rows"], letters) == (expected, len(rows), [])
+
+
+def test_parquet_that_is_damaged_inside(spark: SparkSession, definitions: list[ops.Op], tmp_path: Path) -> None:
+    columns = {"client": ["a"] * 1000, "time": range(1000), "lon": [1.0] * 1000, "lat": [2.0] * 1000}
+    path = tmp_path / "fixes.parquet"
+    pq.write_table(pa.table(columns), path, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    content[4:300] = b"\xff" * 296
+    path.write_bytes(content)
+    with pytest.raises(PipelineError, match=f"{path.name} cannot be read"):
+        tells(spark, tmp_path, definitions, path.name)
+    twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["client", "client"])
+    rest = pa.table({"time": [START], "lon": [1.0], "lat": [2.0]})
+    for name in rest.column_names:
+        twice = twice.append_column(name, rest[name])
+    pq.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(PipelineError, match="2 columns 'client'"):
+        tells(spark, tmp_path, definitions, "twice.parquet", overwrite=True)
+
+
 def test_csv_of_several_headers_with_bad_lines(
     spark: SparkSession, rows: list[Given], definitions: list[ops.Op], expected: list[str], tmp_path: Path
 ) -> None:
@@ -197,6 +231,6 @@ def test_what_cannot_be_read_is_said_and_old_results_stay(
         tells(spark, tmp_path, definitions, "zero.csv")
     columns = {"client": [["a"]], "time": [START], "lon": [1.0], "lat": [2.0]}
     pq.write_table(pa.table(columns), tmp_path / "list.parquet")
-    with pytest.raises(PipelineError, match="column 'client' of the fixes has array<string>"):
+    with pytest.raises(PipelineError, match="column 'client' of the fixes has list<element: string>"):
         tells(spark, tmp_path, definitions, "list.parquet", overwrite=True)
     assert old.read_bytes() == b"old"

@@ -77,11 +77,11 @@ def run_backtest(spark: SparkSession, test: Backtest) -> dict[str, Any]:
 
 def _run_fixes(spark: SparkSession, test: Backtest) -> Summary:
     asked = attributes_asked(test.definitions)
-    fixes, decoder = read_fixes(spark, test.fixes, test.columns, asked)
+    fixes, reader = read_fixes(spark, test.fixes, test.columns, asked)
     plan = whole_plan(test.definitions, test.shards or _shards(spark, test.fixes), test.slices)
     earth = checked(test.definitions).world.metric is Metric.EARTH
     clear_out(test.out)
-    return backtest_fixes(fixes, decoder.on(earth), test.definitions, test.out, plan, test.lateness)
+    return backtest_fixes(fixes, reader.on(earth), test.definitions, test.out, plan, test.lateness)
 
 
 def _run_log(spark: SparkSession, test: Backtest) -> Summary:

@@ -141,6 +141,8 @@ def _times(column: pa.Array) -> pa.Array:
     """Microseconds of a column of timestamps, of epoch seconds, or of text that is all of one or all of the other."""
     kind = column.type
     if pa.types.is_timestamp(kind):
+        if kind.unit == "ns":
+            return _micros(column)
         return column.cast(pa.timestamp("us", kind.tz)).view(pa.int64())
     if pa.types.is_string(kind):
         try:
@@ -148,6 +150,12 @@ def _times(column: pa.Array) -> pa.Array:
         except pa.ArrowException:
             return _iso(column)
     return _seconds(column)
+
+
+def _micros(column: pa.Array) -> pa.Array:
+    """Of nanoseconds, the one that is not later."""
+    nanos = column.view(pa.int64()).fill_null(0).to_numpy()
+    return pa.array(nanos // 1000, mask=column.is_null().to_numpy(zero_copy_only=False))
 
 
 def _iso(column: pa.Array) -> pa.Array:

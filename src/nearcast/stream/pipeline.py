@@ -22,7 +22,6 @@ from nearcast.errors import PipelineError
 from nearcast.language.oplog import decode_op
 from nearcast.match.share import Plan, whole_plan
 from nearcast.model import op as ops
-from nearcast.stream.decode import FixDecoder
 from nearcast.stream.files import DEAD, NotificationFiles, write_dead
 from nearcast.stream.job import Job, definitions_of, distribute
 from nearcast.stream.lent import computed_once, scratch
@@ -30,6 +29,7 @@ from nearcast.stream.lines import PARTS, log_rows, parts_of, read_part
 from nearcast.stream.packets import pack, packet, unpack
 from nearcast.stream.route import BAD, SEEN, Router, share_keys
 from nearcast.stream.shard import Shard
+from nearcast.stream.sources import FixReader
 
 __all__ = ["Summary", "backtest_fixes", "backtest_log", "check_out", "clear_out", "sweep_out"]
 
@@ -55,11 +55,11 @@ class Summary:
 
 
 def backtest_fixes(
-    fixes: DataFrame, decoder: FixDecoder, definitions: Sequence[ops.Op], out: Path, plan: Plan, lateness: int = 0
+    fixes: DataFrame, reader: FixReader, definitions: Sequence[ops.Op], out: Path, plan: Plan, lateness: int = 0
 ) -> Summary:
     """Match fixes in order of time with the statements that hold from the first on."""
     router = Router(plan, share_keys(len(plan.shares), len(plan.shares)))
-    routed = fixes.mapInArrow(partial(_route_fixes, decoder, router), PACKET)
+    routed = fixes.mapInArrow(partial(_route_fixes, reader, router), PACKET)
     with computed_once(routed) as packets, scratch() as folder:
         first, last, rows = _span(packets)
         stamped = [replace(op, time=first or 0) for op in definitions]
@@ -88,12 +88,11 @@ def backtest_log(
 # ---- source, decode, route -------------------------------------------------------------------------------
 
 
-def _route_fixes(decode: FixDecoder, router: Router, batches: Batches) -> Batches:
-    for number, batch in enumerate(batches):
-        moves, bad = decode(batch)
+def _route_fixes(reader: FixReader, router: Router, batches: Batches) -> Batches:
+    for number, (moves, bad) in enumerate(reader(batches)):
         yield from router.packets(moves, ("", 0, number))
         yield from router.bad(bad, ("", 0, number))
-        yield router.seen(moves, len(batch), ("", 0, number))
+        yield router.seen(moves, len(moves) + len(bad), ("", 0, number))
 
 
 def _decode_log(batches: Batches) -> Batches:

@@ -1,7 +1,9 @@
-"""Files of fixes as Spark reads them: Parquet with its types, all else as text, a column each.
+"""Files of fixes: Parquet with its types, all else as text, a column each.
 
-Files need not have the same columns, nor in the same order: columns are known by their names. Lines of JSON and
-features of GeoJSON are read by our own tasks, so that a line that cannot be read is kept as it is.
+Files need not have the same columns, nor in the same order: columns are known by their names. CSV is read by Spark. All
+else is read by the task that also decodes it, which gets only the names of files and what part of them is its own: rows
+of Parquet then need not be made into rows of Spark and back, which takes twice as long as matching them; and a line of
+JSON that cannot be read is kept as it is.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import chain, islice
 from pathlib import Path
@@ -19,39 +21,58 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructType
 
 from nearcast.errors import PipelineError
 from nearcast.match.question import BUILT_IN
 from nearcast.model import condition as c
 from nearcast.model import op as ops
-from nearcast.stream.decode import CORRUPT, NAMES, ORIGINAL, FixDecoder, fix_columns
+from nearcast.stream.decode import CORRUPT, NAMES, ORIGINAL, Bad, FixDecoder, fix_columns
 from nearcast.stream.lines import PARTS, files_of, parts_of, read_part
 
-__all__ = ["attributes_asked", "decoder_of", "read_fixes"]
+__all__ = ["FixReader", "attributes_asked", "decoder_of", "read_fixes"]
 
 Batches = Iterator[pa.RecordBatch]
-Header = tuple[tuple[str, str], ...]
-"""The columns of a file, and their types."""
-TABLES = (".parquet", ".csv")
+Header = tuple[str, ...]
+"""The columns of a file."""
 TEXTS = (".jsonl", ".ndjson", ".json", ".geojson")
 AT_ONCE = 20_000
+"""Lines that are read into one batch."""
+ROWS = 2**17
+"""Rows of Parquet that are."""
+PART = 250_000
+"""Rows of Parquet that a task should have, or more: a group of rows is not divided."""
 _NO_ATTRIBUTES = BUILT_IN | {"location", "*"}
 _PATTERN = re.compile(r"([\[\]{}*?\\])")
 """What Spark takes for a pattern in the name of a file."""
 
 
+@dataclass(frozen=True, slots=True)
+class FixReader:
+    """How a task gets fixes from what Spark gives it: rows, or parts of files that it reads by itself."""
+
+    decoder: FixDecoder
+    read: Callable[[Batches], Batches] | None = None
+
+    def on(self, earth: bool) -> FixReader:
+        """The same for coordinates on the earth, or on a plane."""
+        return replace(self, decoder=self.decoder.on(earth))
+
+    def __call__(self, batches: Batches) -> Iterator[tuple[pa.RecordBatch, list[Bad]]]:
+        """The fixes of each batch, and the rows that are none."""
+        return map(self.decoder, self.read(batches) if self.read else batches)
+
+
 def read_fixes(
     spark: SparkSession, paths: Sequence[str], renamed: Mapping[str, str], asked: Mapping[str, type | None]
-) -> tuple[DataFrame, FixDecoder]:
-    """A table of what the files hold, and how to read fixes from it. All must be of one kind."""
-    files = files_of(paths, (*TABLES, *TEXTS))
+) -> tuple[DataFrame, FixReader]:
+    """A table of what the files hold or where it is, and how to read fixes from it. All must be of one kind."""
+    files = files_of(paths, (".parquet", ".csv", *TEXTS))
     kinds = {path.suffix.lower() for path in files}
     if len(kinds) > 1 and kinds - {".json", ".jsonl", ".ndjson"}:
         raise PipelineError(f"fixes come from files of one kind, not of {', '.join(sorted(kinds))} at once")
-    read = _tables if kinds <= set(TABLES) else _objects
+    read = {".parquet": _parquet, ".csv": _csv}.get(min(kinds), _objects)
     return read(spark, files, renamed, asked)
 
 
@@ -91,52 +112,89 @@ def decoder_of(columns: Sequence[str], renamed: Mapping[str, str], asked: Mappin
     return FixDecoder(known, tuple(further))
 
 
-# ---- tables ----------------------------------------------------------------------------------------------
+# ---- Parquet ---------------------------------------------------------------------------------------------
 
 
-def _tables(
+def _parquet(
     spark: SparkSession, files: Sequence[Path], renamed: Mapping[str, str], asked: Mapping[str, type | None]
-) -> tuple[DataFrame, FixDecoder]:
-    """Parquet or CSV. Files of one header are read at once."""
-    is_parquet = files[0].suffix.lower() == ".parquet"
+) -> tuple[DataFrame, FixReader]:
+    parts: list[tuple[str, int, int]] = []
+    schemas: dict[pa.Schema, None] = {}
+    for path in files:
+        try:
+            with pq.ParquetFile(path) as file:
+                schemas[file.schema_arrow.remove_metadata()] = None
+                parts += _groups(path, file.metadata)
+        except pa.ArrowException as error:
+            raise PipelineError(f"{path} is not Parquet that can be read: {error}") from None
+    decoder = _decoder([tuple(schema.names) for schema in schemas], files[0], renamed, asked)
+    wanted = dict.fromkeys([*decoder.columns.values(), *(name for name, _ in decoder.attributes)])
+    for schema in schemas:
+        for name in wanted:
+            _check_column(name, [schema.field(i).type for i in schema.get_all_field_indices(name)])
+    return _spread(spark, parts), FixReader(decoder, partial(_parquet_rows, tuple(wanted)))
+
+
+def _check_column(name: str, types: Sequence[pa.DataType]) -> None:
+    if len(types) > 1:
+        raise PipelineError(f"the fixes have {len(types)} columns {name!r}")
+    if types and pa.types.is_nested(types[0]):
+        raise PipelineError(f"column {name!r} of the fixes has {types[0]}, and not one value a row")
+
+
+def _groups(path: Path, file: pq.FileMetaData) -> Iterator[tuple[str, int, int]]:
+    """The groups of rows of a file, so many together that a task is worth its while."""
+    first, rows = 0, 0
+    for group in range(file.num_row_groups):
+        rows += file.row_group(group).num_rows
+        if rows >= PART or group == file.num_row_groups - 1:
+            yield str(path), first, group + 1
+            first, rows = group + 1, 0
+
+
+def _parquet_rows(wanted: Sequence[str], batches: Batches) -> Batches:
+    """The wanted columns of parts, empty where a file has none."""
+    for path, start, stop in _parts(batches):
+        try:
+            with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+                there = [name for name in wanted if name in file.schema_arrow.names]
+                groups = list(range(start, stop))
+                for batch in file.iter_batches(ROWS, groups, there, use_threads=False):
+                    found = [batch[name] if name in there else pa.nulls(len(batch)) for name in wanted]
+                    yield pa.RecordBatch.from_arrays(found, names=list(wanted))
+        except (pa.ArrowException, OSError) as error:
+            reason = " ".join(str(error).split())
+            raise PipelineError(f"{path} cannot be read: {reason}") from None
+
+
+# ---- CSV -------------------------------------------------------------------------------------------------
+
+
+def _csv(
+    spark: SparkSession, files: Sequence[Path], renamed: Mapping[str, str], asked: Mapping[str, type | None]
+) -> tuple[DataFrame, FixReader]:
+    """Files of one header are read at once."""
     headers: dict[Header, list[str]] = {}
     of_use = {*asked, *(renamed.get(name, name) for name in NAMES)}
     for path in files:
-        if header := _parquet_header(path) if is_parquet else _csv_header(path, of_use):
+        if header := _csv_header(path, of_use):
             headers.setdefault(header, []).append("file://" + _PATTERN.sub(r"\\\1", str(path)))
-    if not headers:
-        raise PipelineError(f"{files[0]} has no columns")
-    for header in headers:
-        fix_columns([name for name, _ in header], renamed)
-    decoder = decoder_of(list(dict.fromkeys(name for header in headers for name, _ in header)), renamed, asked)
-    wanted = dict.fromkeys([*decoder.columns.values(), *(name for name, _ in decoder.attributes)])
-    read = partial(_parquet, spark, wanted) if is_parquet else partial(_csv, spark)
-    tables = _alike([read(header, names) for header, names in headers.items()])
+    decoder = _decoder(list(headers), files[0], renamed, asked)
+    tables = [_csv_table(spark, header, names) for header, names in headers.items()]
     found = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), tables)
     columns = {name: _plain(theirs) for name, theirs in decoder.columns.items()}
-    return found.toDF(*map(_plain, found.columns)), replace(decoder, columns=columns)
+    return found.toDF(*map(_plain, found.columns)), FixReader(replace(decoder, columns=columns))
 
 
-def _parquet_header(path: Path) -> Header:
-    try:
-        return tuple((field.name, str(field.type)) for field in pq.read_schema(path))
-    except pa.ArrowException as error:
-        raise PipelineError(f"{path} is not Parquet that can be read: {error}") from None
-
-
-def _parquet(spark: SparkSession, wanted: Iterable[str], header: Header, names: Sequence[str]) -> DataFrame:
-    """Spark knows no nanoseconds, and reads them as numbers."""
-    found, types = spark.read.parquet(*names), dict(header)
-    read = dict(found.dtypes)
-    columns = []
-    for name in (name for name in wanted if name in types):
-        if read[name].startswith(("array", "map", "struct")):
-            raise PipelineError(f"column {name!r} of the fixes has {read[name]}, and not one value a row")
-        column = _column(name)
-        if types[name].startswith("timestamp") and read[name] == "bigint":
-            column = f.timestamp_micros(f.floor(column / f.lit(1000).cast("decimal(20, 0)")).cast("bigint"))
-        columns.append(column.alias(name))
-    return found.select(*columns)
+def _decoder(
+    headers: Sequence[Header], path: Path, renamed: Mapping[str, str], asked: Mapping[str, type | None]
+) -> FixDecoder:
+    """For files with different columns, each of which has those that are needed."""
+    if not any(headers):
+        raise PipelineError(f"{path} has no columns")
+    for header in headers:
+        fix_columns(header, renamed)
+    return decoder_of(list(dict.fromkeys(chain.from_iterable(headers))), renamed, asked)
 
 
 def _csv_header(path: Path, wanted: Collection[str]) -> Header:
@@ -147,29 +205,16 @@ def _csv_header(path: Path, wanted: Collection[str]) -> Header:
     alike = Counter(name.lower() for name in names)
     kept = {name for name in names if name and (alike[name.lower()] == 1 or name in wanted)}
     unlike = [name if name in kept and name not in names[:i] else f"{name} {i}" for i, name in enumerate(names)]
-    return tuple((name, "string") for name in unlike)
+    return tuple(unlike)
 
 
-def _csv(spark: SparkSession, header: Header, names: Sequence[str]) -> DataFrame:
+def _csv_table(spark: SparkSession, header: Header, names: Sequence[str]) -> DataFrame:
     reader = spark.read.option("header", True).option("mode", "PERMISSIVE").option("escape", '"')
     reader = reader.option("ignoreLeadingWhiteSpace", True).option("ignoreTrailingWhiteSpace", True)
-    schema = _strings([*(name for name, _ in header), CORRUPT])
+    schema = StructType()
+    for name in (*header, CORRUPT):
+        schema.add(name, StringType())
     return reader.schema(schema).option("columnNameOfCorruptRecord", CORRUPT).csv(list(names))
-
-
-def _alike(tables: Sequence[DataFrame]) -> list[DataFrame]:
-    """Columns that have another type in another table become text, which is read whatever it was."""
-    types: dict[str, set[str]] = {}
-    for table in tables:
-        for name, kind in table.dtypes:
-            types.setdefault(name, set()).add(kind)
-    differ = {name for name, kinds in types.items() if len(kinds) > 1}
-    return [
-        table.select(
-            *(_column(name).cast("string" if name in differ else kind).alias(name) for name, kind in table.dtypes)
-        )
-        for table in tables
-    ]
 
 
 def _plain(name: str) -> str:
@@ -177,24 +222,12 @@ def _plain(name: str) -> str:
     return name.replace(".", "·").replace("`", "'")
 
 
-def _column(name: str) -> Column:
-    """By its very name, whatever is in it."""
-    return f.col(f"`{name.replace('`', '``')}`")
-
-
-def _strings(names: Sequence[str]) -> StructType:
-    schema = StructType()
-    for name in names:
-        schema.add(name, StringType())
-    return schema
-
-
 # ---- JSON ------------------------------------------------------------------------------------------------
 
 
 def _objects(
     spark: SparkSession, files: Sequence[Path], renamed: Mapping[str, str], asked: Mapping[str, type | None]
-) -> tuple[DataFrame, FixDecoder]:
+) -> tuple[DataFrame, FixReader]:
     """Any object may have any name, so all that could be of use are looked for in each."""
     are_features = files[0].suffix.lower() == ".geojson"
     read = _features if are_features else _lines
@@ -202,10 +235,8 @@ def _objects(
     columns = {name: renamed.get(name, name) for name in NAMES}
     further = [(name, kind) for name, kind in asked.items() if name not in columns.values()]
     wanted = list(dict.fromkeys([*columns.values(), *(name for name, _ in further)]))
-    parts = spark.createDataFrame(parts_of(files, 2**60) if are_features else parts_of(files), PARTS)
-    spread = parts.repartition(spark.sparkContext.defaultParallelism)
-    found = spread.mapInArrow(partial(_texts, read, wanted), _strings([*wanted, CORRUPT, ORIGINAL]))
-    return found, FixDecoder(columns, tuple(further))
+    parts = parts_of(files, 2**60) if are_features else parts_of(files)
+    return _spread(spark, parts), FixReader(FixDecoder(columns, tuple(further)), partial(_texts, read, wanted))
 
 
 def _names(read: Any, files: Sequence[Path]) -> list[str]:
@@ -267,16 +298,29 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 def _texts(read: Any, wanted: Sequence[str], batches: Batches) -> Batches:
     """Objects as columns of text."""
     names = [*wanted, CORRUPT, ORIGINAL]
-    for batch in batches:
-        for part in batch.to_pylist():
-            rows = read(part["path"], part["start"], part["stop"])
-            while some := list(islice(rows, AT_ONCE)):
-                columns = [[_text((row or {}).get(name)) for row, _ in some] for name in wanted]
-                columns += [[text if row is None else None for row, text in some], [text for _, text in some]]
-                yield pa.RecordBatch.from_arrays([pa.array(column, pa.string()) for column in columns], names=names)
+    for part in _parts(batches):
+        rows = read(*part)
+        while some := list(islice(rows, AT_ONCE)):
+            columns = [[_text((row or {}).get(name)) for row, _ in some] for name in wanted]
+            columns += [[text if row is None else None for row, text in some], [text for _, text in some]]
+            yield pa.RecordBatch.from_arrays([pa.array(column, pa.string()) for column in columns], names=names)
 
 
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value)
+
+
+# ---- parts -----------------------------------------------------------------------------------------------
+
+
+def _spread(spark: SparkSession, parts: Sequence[tuple[str, int, int]]) -> DataFrame:
+    """Parts of files, over a few tasks for each core."""
+    cores = spark.sparkContext.defaultParallelism
+    return spark.createDataFrame(spark.sparkContext.parallelize(parts, min(len(parts), 4 * cores) or 1), PARTS)
+
+
+def _parts(batches: Batches) -> Iterator[tuple[str, int, int]]:
+    for batch in batches:
+        yield from zip(*(batch[name].to_pylist() for name in ("path", "start", "stop")), strict=True)

@@ -22,7 +22,6 @@ from nearcast.model.moment import time_text
 from nearcast.model.notification import Notification
 from nearcast.model.place import Place
 from nearcast.model.schema import MOVES, NOTIFICATIONS, TIME
-from nearcast.stream.decode import FixDecoder
 from nearcast.stream.encounters import encounters
 from nearcast.stream.files import write_dead
 from nearcast.stream.history import notifications_in, plainly, query
@@ -30,7 +29,7 @@ from nearcast.stream.lent import computed_once
 from nearcast.stream.located import FIXES, Batches
 from nearcast.stream.pipeline import check_out, clear_out
 from nearcast.stream.places import resolve
-from nearcast.stream.sources import read_fixes
+from nearcast.stream.sources import FixReader, read_fixes
 from nearcast.stream.tracks import clean, stays, trips
 
 __all__ = ["TrackJob", "answer_lines", "answer_rows", "read_notifications", "write_encounters", "write_tracks"]
@@ -65,10 +64,10 @@ def write_tracks(spark: SparkSession, job: TrackJob) -> dict[str, Any]:
     """
     start = time.monotonic()
     with plainly():
-        source, decoder = read_fixes(spark, job.fixes, job.columns, {})
+        source, reader = read_fixes(spark, job.fixes, job.columns, {})
         check_out(job.out, job.overwrite)
         clear_out(job.out)
-        with computed_once(source.mapInArrow(partial(_read, decoder), READ)) as rows:
+        with computed_once(source.mapInArrow(partial(_read, reader), READ)) as rows:
             bad = rows.where(F.col(FAULT).isNotNull()).select(CONTENT, FAULT).toLocalIterator()
             summary: dict[str, Any] = {"out": str(job.out), "rows": rows.count()}
             summary["bad"] = write_dead(job.out, "unread", ((row[0], row[1]) for row in bad))
@@ -84,10 +83,9 @@ def write_tracks(spark: SparkSession, job: TrackJob) -> dict[str, Any]:
     return summary
 
 
-def _read(decode: FixDecoder, batches: Batches) -> Batches:
+def _read(reader: FixReader, batches: Batches) -> Batches:
     """Fixes, and rows that are none, in one table: so a file is read once for both."""
-    for batch in batches:
-        moves, bad = decode(batch)
+    for moves, bad in reader(batches):
         good = {name: moves[name].cast(MOVES.field(name).type) for name in MOVES.names}
         yield _rows(good, len(moves))
         said = dict(zip((CONTENT, FAULT), zip(*bad, strict=True), strict=True)) if bad else {}
