@@ -58,7 +58,11 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.terminate()
-        self._process.wait(PATIENCE)
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     async def _answers(self) -> None:
         client = await nats.connect(self.url)
@@ -93,8 +97,8 @@ class Door:
 
 
 @asynccontextmanager
-async def gateway(url: str, settings: Settings | None = None) -> AsyncIterator[Door]:
-    running = make_server(url, Names(), settings, port=0)
+async def gateway(url: str, settings: Settings | None = None, port: int = 0) -> AsyncIterator[Door]:
+    running = make_server(url, Names(), settings, port=port)
     task = asyncio.create_task(running.serve())
     while not running.started:
         await asyncio.sleep(0.005)
@@ -102,10 +106,12 @@ async def gateway(url: str, settings: Settings | None = None) -> AsyncIterator[D
             task.result()
             raise AssertionError("the gateway did not start")
     port = running.servers[0].sockets[0].getsockname()[1]
-    async with AsyncExitStack() as stack:
-        yield Door(f"http://127.0.0.1:{port}", stack)
-    running.should_exit = True
-    await task
+    try:
+        async with AsyncExitStack() as stack:
+            yield Door(f"http://127.0.0.1:{port}", stack)
+    finally:
+        running.should_exit = True
+        await task
 
 
 # ---- what is told, without a broker --------------------------------------------------------------------

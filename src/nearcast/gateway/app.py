@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 from nearcast.errors import GatewayError, LanguageError, LogError, ModelError, NearcastError, OpError
-from nearcast.gateway.ask import Broker
+from nearcast.gateway.ask import PATIENCE, Broker
 from nearcast.gateway.bodies import Problem
 from nearcast.gateway.call import Call, Gateway, Settings, answer
 from nearcast.gateway.commit import Committer
@@ -38,6 +38,8 @@ __all__ = ["create_app", "open_gateway"]
 BEARER = "bearer."
 """What a token begins with where a browser can only name a subprotocol."""
 PROTOCOL = "nearcast"
+BROKER = PATIENCE
+"""Seconds for a broker to answer."""
 logger = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
 
@@ -49,7 +51,7 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
     link = Link(url)
     committer = Committer(link, metrics)
     link.lost = committer.lost
-    broker = Broker(link)
+    broker = Broker(link, BROKER)
     async with link, Hub(url, broker, metrics, settings.queue) as hub:
         layers = Layers(link, committer, broker)
         rates = Rates(settings.rate)
@@ -175,21 +177,16 @@ async def _no_such(request: Request, error: Exception) -> Response:
 
 async def _health(gateway: Gateway, request: Request) -> Response:
     """Whether the log and a broker answer. An operator is also told how they are."""
-    try:
-        found = await gateway.broker.ask("health")
-        is_well = True
-    except (GatewayError, LogError):
-        found, is_well = b"null", False
+    found = await gateway.broker.health()
+    is_well = found is not None
     said: dict[str, Any] = {
         "status": "ok" if is_well else "unavailable",
         "log": gateway.link.is_open,
         "broker": is_well,
     }
-    try:
-        if identified(gateway, request.headers.get("authorization")).is_operator:
+    with suppress(GatewayError):
+        if found is not None and identified(gateway, request.headers.get("authorization")).is_operator:
             said["details"] = msgspec.Raw(found)
-    except GatewayError:
-        pass
     return answer(said, 200 if is_well else 503)
 
 

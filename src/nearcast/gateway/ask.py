@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import Any
 
 import msgspec
@@ -12,16 +14,18 @@ from nearcast.gateway.commit import Placed
 from nearcast.gateway.link import Link
 from nearcast.log.subjects import ask_subject
 
-__all__ = ["Broker", "Refused", "State"]
+__all__ = ["PATIENCE", "Broker", "Refused", "State"]
 
-PATIENCE = 5.0
-"""Seconds for a broker to answer. One that takes over needs two or three."""
+PATIENCE = 11.0
+"""Seconds for a broker to answer. It waits ten for a packet to be applied."""
+AGAIN = 0.1
+"""Seconds before one that was not there is asked again."""
 
 
 class Refused(msgspec.Struct):
-    """An op of a packet that the kernel did not take."""
+    """An op of a packet that the kernel did not take, or the whole packet."""
 
-    index: int
+    index: int | None = None
     kind: str = ""
     reason: str = ""
 
@@ -42,7 +46,8 @@ class _Error(msgspec.Struct):
     kind: str = ""
 
 
-_UNKNOWN = {"UnknownName", "NotFound", "KeyError"}
+_LATER = {"Busy", "Timeout", "Forgotten"}
+"""What a broker says that cannot answer just then."""
 _encoder, _error = msgspec.json.Encoder(), msgspec.json.Decoder(_Error)
 
 
@@ -51,21 +56,40 @@ class Broker:
         self._link, self._patience = link, patience
 
     async def ask(self, what: str, **asked: Any) -> bytes:
-        """The answer as it came. An error of the broker is a 404 or a 422; one that does not answer is a 503."""
-        client = self._link.log.client
-        try:
-            answer = await client.request(ask_subject(what), _encoder.encode(asked), timeout=self._patience)
-        except client_errors.NoRespondersError:
-            raise GatewayError(503, "no broker is there to answer; try again", retry_after=2) from None
-        except (client_errors.Error, OSError) as error:
-            raise GatewayError(503, f"the broker did not answer ({type(error).__name__})", retry_after=2) from None
-        if answer.data.startswith(b'{"error"'):
-            said = _error.decode(answer.data)
-            raise GatewayError(404 if said.kind in _UNKNOWN else 422, said.error)
-        return answer.data
+        """The answer as it came. What the broker refuses is a 422; if it cannot answer, a 503.
 
-    async def check(self, placed: Placed, missing: int = 422) -> None:
-        """Wait until an op is applied, and raise if it was refused. ``missing`` is the status if a name is unknown."""
+        While one broker takes over from another nobody answers, which takes two or three seconds and is waited for.
+        """
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                return await self._asked(what, asked, self._patience)
+            except client_errors.NoRespondersError:
+                if time.monotonic() > until:
+                    raise GatewayError(503, "no broker is there to answer; try again", retry_after=2) from None
+            except (client_errors.Error, OSError) as error:
+                raise GatewayError(503, f"the broker did not answer ({type(error).__name__})", retry_after=2) from None
+            await asyncio.sleep(AGAIN)
+
+    async def health(self) -> bytes | None:
+        """How the broker is; None if none answers at once."""
+        try:
+            return await self._asked("health", {}, 1.0)
+        except (client_errors.Error, OSError, GatewayError):
+            return None
+
+    async def _asked(self, what: str, asked: dict[str, Any], patience: float) -> bytes:
+        request = _encoder.encode(asked)
+        answer = (await self._link.log.client.request(ask_subject(what), request, timeout=patience)).data
+        if answer.startswith(b'{"error"'):
+            said = _error.decode(answer)
+            if said.kind in _LATER:
+                raise GatewayError(503, said.error, retry_after=1)
+            raise GatewayError(422, said.error)
+        return answer
+
+    async def check(self, placed: Placed, status: int = 422) -> None:
+        """Wait until an op is applied, and raise if it was refused: with 404 where only what is not there can be."""
         try:
             answer = await self.ask("applied", after=placed.sequence)
         except GatewayError as error:
@@ -74,8 +98,8 @@ class Broker:
                 raise GatewayError(503, reason, retry_after=error.retry_after) from None
             raise
         for refused in msgspec.json.decode(answer, type=_Applied).refused:
-            if refused.index == placed.index:
-                raise GatewayError(missing if refused.kind in {"UnknownName", "OpError"} else 422, refused.reason)
+            if refused.index in (placed.index, None):
+                raise GatewayError(status, refused.reason)
 
     async def state(self, client: str) -> State:
         return msgspec.json.decode(await self.ask("state", client=client), type=State)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -28,6 +28,8 @@ from nearcast.model.moment import MICROS
 
 __all__ = ["Call", "Gateway", "Settings", "answer", "written"]
 
+REMEMBERED = 10_000
+"""Those who wrote of late, at most."""
 FAULTS = 100
 """The most that one answer lists."""
 JSON = "application/json"
@@ -64,6 +66,8 @@ class Gateway:
     cursors: Cursors
     layers: Layers
     rates: Rates
+    wrote: dict[str, int] = field(default_factory=dict)
+    """The last packet of each of those who wrote of late, so that they read what they wrote."""
 
     def count(self, who: Identity, ops: int) -> None:
         """Against what a client may do in a second."""
@@ -79,18 +83,25 @@ class Gateway:
         if not read.lines:
             raise _refusal(read.faults)
         self.count(who, read.count)
-        return _taken(self.committer.enqueue(read.lines), read)
+        return self._taken(who, self.committer.enqueue(read.lines), read)
 
-    async def write(self, who: Identity, op: dict[str, Any], missing: int = 422) -> Placed:
+    async def _taken(self, who: Identity, placing: Awaitable[Placed], read: Lines) -> Taken:
+        placed = await placing
+        if len(self.wrote) >= REMEMBERED:
+            self.wrote.clear()
+        self.wrote[who.client] = placed.sequence
+        return Taken(read.count, placed.sequence, len(read.faults), read.faults[:FAULTS])
+
+    async def ask(self, who: Identity, what: str, **asked: Any) -> bytes:
+        """A question to the broker, which has applied by then what the same one wrote here."""
+        return await self.broker.ask(what, **asked, after=self.wrote.get(who.client))
+
+    async def write(self, who: Identity, op: dict[str, Any], status: int = 422) -> Placed:
         """Append an op, wait until it is applied, and raise if it cannot be read or was refused."""
         self.count(who, 1)
         placed = await self.committer.commit([written(op)])
-        await self.broker.check(placed, missing)
+        await self.broker.check(placed, status)
         return placed
-
-
-async def _taken(placing: Awaitable[Placed], read: Lines) -> Taken:
-    return Taken(read.count, (await placing).sequence, len(read.faults), read.faults[:FAULTS])
 
 
 def _refusal(faults: list[Fault]) -> GatewayError:

@@ -81,8 +81,7 @@ class Hub:
             self._watch.cancel()
             with suppress(asyncio.CancelledError):
                 await self._watch
-        for feed in [feed for feeds in self._feeds.values() for feed in feeds]:
-            feed.close()
+        self.end()
         await self._link.__aexit__(kind, error, trace)
 
     def listen(self, client: str, after: int) -> Feed:
@@ -91,6 +90,11 @@ class Hub:
         self._feeds.setdefault(feed.subject, set()).add(feed)
         self.metrics.connected.inc()
         return feed
+
+    def end(self) -> None:
+        """Nobody is to wait for more."""
+        for feed in [feed for feeds in self._feeds.values() for feed in feeds]:
+            feed.close()
 
     def forget(self, feed: Feed) -> None:
         feeds = self._feeds.get(feed.subject, set())

@@ -81,7 +81,7 @@ async def post_readings(call: Call) -> Response:
         value = {} if reading.value is None else {"value": reading.value}
         ops.append({**op, **value, "values": reading.values})
     if len(ops) == 1:
-        placed = await call.gateway.write(call.who, ops[0], missing=404)
+        placed = await call.gateway.write(call.who, ops[0], status=404)
         return answer(Written(placed.sequence))
     return answer(await call.gateway.taking(call.who, Lines([written(op) for op in ops], len(ops))), 202)
 
@@ -96,7 +96,7 @@ async def patch_client(call: Call) -> Response:
 
 async def delete_client(call: Call) -> Response:
     op = {"op": "client", "time": call.gateway.moment(), "client": call.client, "forget": True}
-    placed = await call.gateway.write(call.who, op, missing=404)
+    placed = await call.gateway.write(call.who, op, status=404)
     return answer(Written(placed.sequence))
 
 
@@ -116,7 +116,7 @@ def put_statement(op: str) -> Door:
 def delete_statement(op: str) -> Door:
     async def delete(call: Call) -> Response:
         said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": call.named("id")}
-        placed = await call.gateway.write(call.who, said, missing=404)
+        placed = await call.gateway.write(call.who, said, status=404)
         return answer(Written(placed.sequence))
 
     return delete
@@ -126,7 +126,7 @@ def get_statements(kind: str) -> Door:
     """``kind`` is the plural that the broker's answer has."""
 
     async def get(call: Call) -> Response:
-        found = msgspec.json.decode(await call.gateway.broker.ask("statements", client=call.client))[kind]
+        found = msgspec.json.decode(await call.gateway.ask(call.who, "statements", client=call.client))[kind]
         if "id" not in call.request.path_params:
             return answer({kind: found})
         wanted = call.named("id")
@@ -168,7 +168,7 @@ def delete_definition(op: str) -> Door:
     async def delete(call: Call) -> Response:
         call.who.must_operate()
         said = {"op": op, "time": call.gateway.moment(), "name": call.named("name"), "remove": True}
-        placed = await call.gateway.write(call.who, said, missing=404)
+        placed = await call.gateway.write(call.who, said, status=404)
         return answer(Written(placed.sequence))
 
     return delete
@@ -213,7 +213,7 @@ async def get_inside(call: Call) -> Response:
 
 async def _queried(call: Call, text: str) -> Response:
     call.gateway.count(call.who, 1)
-    return answer(await call.gateway.broker.ask("query", client=call.client, text=text))
+    return answer(await call.gateway.ask(call.who, "query", client=call.client, text=text))
 
 
 def _source(call: Call) -> str:
@@ -243,11 +243,13 @@ def _quoted(name: str) -> str:
 
 
 async def get_explanation(call: Call) -> Response:
-    return answer(await call.gateway.broker.ask("explain", client=call.client, subscription=call.named("subscription")))
+    return answer(
+        await call.gateway.ask(call.who, "explain", client=call.client, subscription=call.named("subscription"))
+    )
 
 
 async def get_clients(call: Call) -> Response:
-    return answer(await call.gateway.broker.ask("clients", client=call.client))
+    return answer(await call.gateway.ask(call.who, "clients", client=call.client))
 
 
 # ---- the past ------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Layers as they are uploaded: GeoJSON of any size, though a message of the log has a bound.
 
-A layer that fits into one message becomes one op. A larger one becomes several, which the log, Spark and the broker
-know already: regions are set by patches, and those that are no longer there are dropped. So between the first and the
-last of them the layer is partly the old one, and every placement sees it so. Regions that stay the same cause nothing.
+A new layer that fits into one message becomes one op. A larger one becomes several, which the log, Spark and the broker
+know already: the first replaces the layer, patches set the rest. One that is changed becomes patches that set and drop
+what differs. So between the first and the last of them a layer is partly the old one, and every placement sees it so.
 
 What was uploaded is kept under the hash of its content, and a record says which content a layer has. The same upload
 again changes nothing.
@@ -10,7 +10,7 @@ again changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
 from hashlib import sha256
 from typing import Any
 
@@ -31,6 +31,8 @@ from nearcast.model.layer import Layer
 
 __all__ = ["Layers", "Stored"]
 
+DROPS = 1000
+"""Regions that one op drops."""
 _encoder = msgspec.json.Encoder()
 
 
@@ -49,8 +51,7 @@ class Layers:
 
     async def put(self, name: str, data: Any, time: str | float) -> Stored:
         """Make a layer what the GeoJSON says."""
-        layer = layer_from_geojson(name, data)
-        content = _encoder.encode(layer_to_geojson(layer))
+        layer, content = await asyncio.to_thread(_read, name, data)
         found = sha256(content).hexdigest()
         with explained(self._link.url, LAYERS):
             names, objects = await self._names(), await self._objects()
@@ -91,24 +92,22 @@ class Layers:
         await self.disown(name)
         line = _encoder.encode({"op": "layer", "time": time, "name": name, "remove": True})
         placed = await self._committer.commit([line])
-        await self._broker.check(placed, missing=404)
+        await self._broker.check(placed, status=404)
         return placed.sequence
 
     # ---- ops -------------------------------------------------------------------------------------
 
     async def _write(self, name: str, layer: Layer, before: bytes | None, time: str | float) -> int:
         features = layer_to_geojson(layer)["features"]
-        whole = list(_chunks(name, features, time, is_patch=False, largest=self._largest))
-        if len(whole) == 1 or before is None:
-            return await self._append(whole)
-        gone = {feature["id"] for feature in msgspec.json.decode(before)["features"]} - {f["id"] for f in features}
-        drops = list(_drops(name, sorted(gone), time))
-        try:
-            return await self._append([*_chunks(name, features, time, is_patch=True, largest=self._largest), *drops])
-        except GatewayError as error:
-            if error.status != 422:
-                raise
-            return await self._append(whole)  # it was not what the record says, so it is made anew
+        if before is not None:
+            try:
+                changes = await asyncio.to_thread(_changes, name, before, features, time, self._largest)
+                return await self._append(changes)
+            except GatewayError as error:
+                if error.status != 422:
+                    raise  # else it was not what the record says, and is made anew
+        whole = await asyncio.to_thread(_chunks, name, features, time, is_patch=False, largest=self._largest)
+        return await self._append(whole)
 
     @property
     def _largest(self) -> int:
@@ -142,6 +141,12 @@ class Layers:
         return (await objects.get(found)).data or b""
 
 
+def _read(name: str, data: Any) -> tuple[Layer, bytes]:
+    """A layer may be large, and others do not wait for it."""
+    layer = layer_from_geojson(name, data)
+    return layer, _encoder.encode(layer_to_geojson(layer))
+
+
 async def _record(names: KeyValue, name: str) -> tuple[Stored | None, int]:
     try:
         found = await names.get(_key(name))
@@ -156,27 +161,35 @@ def _key(name: str) -> str:
 
 def _chunks(
     name: str, features: list[dict[str, Any]], time: str | float, *, is_patch: bool, largest: int
-) -> Iterator[bytes]:
+) -> list[bytes]:
     """The ops that set all regions. The first replaces the layer, unless it, too, is a patch."""
+    lines: list[bytes] = []
     some: list[msgspec.Raw] = []
     size = 0
     for feature in features:
         written = msgspec.Raw(_encoder.encode(feature))
         if some and size + len(bytes(written)) > largest:
-            yield _op(name, some, time, is_patch)
+            lines.append(_op(name, some, time, is_patch))
             is_patch, some, size = True, [], 0
         some.append(written)
         size += len(bytes(written)) + 1
     if some or not is_patch:
-        yield _op(name, some, time, is_patch)
+        lines.append(_op(name, some, time, is_patch))
+    return lines
 
 
-def _op(name: str, features: list[msgspec.Raw], time: str | float, is_patch: bool) -> bytes:
-    patch = {"patch": True} if is_patch else {}
+def _changes(name: str, before: bytes, features: list[dict[str, Any]], time: str | float, largest: int) -> list[bytes]:
+    """The ops that make a layer another one, by what differs."""
+    known = {feature["id"]: feature for feature in msgspec.json.decode(before)["features"]}
+    gone = sorted(known.keys() - {feature["id"] for feature in features})
+    new = [feature for feature in features if known.get(feature["id"]) != feature]
+    drops = [gone[at : at + DROPS] for at in range(0, len(gone), DROPS)]
+    sets = _chunks(name, new, time, is_patch=True, largest=largest)
+    return [*sets, *(_op(name, [], time, is_patch=True, drop=some) for some in drops)]
+
+
+def _op(
+    name: str, features: list[msgspec.Raw], time: str | float, is_patch: bool, drop: list[str] | None = None
+) -> bytes:
+    patch = {"patch": True, "drop": drop or []} if is_patch else {}
     return _encoder.encode({"op": "layer", "time": time, "name": name, **patch, "features": features})
-
-
-def _drops(name: str, gone: list[str], time: str | float, most: int = 5000) -> Iterator[bytes]:
-    for at in range(0, len(gone), most):
-        some = gone[at : at + most]
-        yield _encoder.encode({"op": "layer", "time": time, "name": name, "patch": True, "drop": some, "features": []})

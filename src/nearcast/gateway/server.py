@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
 
 from nearcast.gateway.app import create_app
 from nearcast.gateway.call import Settings
@@ -18,12 +20,27 @@ FINISH = 5
 """Seconds for answers that are under way when the server is to stop."""
 
 
+class _Server(uvicorn.Server):
+    """Streams of events have no end of their own, so they are ended before answers are waited for."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listening in self.servers:
+            listening.close()
+        self._app.state.gateway.hub.end()
+        await super().shutdown(sockets)
+
+
 def make_server(
     url: str, identities: Identities, settings: Settings | None = None, *, host: str = "127.0.0.1", port: int = 0
 ) -> uvicorn.Server:
     """A server that is not started yet. Paths are not logged, as a query may hold what is nobody's business."""
+    app = create_app(url, identities, settings)
     config = uvicorn.Config(
-        create_app(url, identities, settings),
+        app,
         host=host,
         port=port,
         loop="auto",
@@ -38,7 +55,7 @@ def make_server(
         timeout_graceful_shutdown=FINISH,
         backlog=4096,
     )
-    return uvicorn.Server(config)
+    return _Server(config, app)
 
 
 def run(url: str, tokens: Path, settings: Settings, host: str, port: int) -> None:

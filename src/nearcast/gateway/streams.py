@@ -102,7 +102,7 @@ class _In(msgspec.Struct, forbid_unknown_fields=True):
     """What a client says: how far it has heard, or where it is. An answer has the ``ref`` of what it answers."""
 
     ack: int | str | None = None
-    move: msgspec.Raw | None = None
+    move: msgspec.Raw = msgspec.Raw(b"")
     ref: int | str | None = None
 
 
@@ -152,8 +152,8 @@ class Talk:
                 ref = heard.ref
                 if heard.ack is not None:
                     self._heard(int(heard.ack))
-                if heard.move is not None:
-                    await self._move(bytes(heard.move), ref)
+                if move := bytes(heard.move):
+                    await self._move(move, ref)
             except GatewayError as error:
                 await self._refuse(error, ref)
             except (msgspec.DecodeError, ValueError, RecursionError) as error:
