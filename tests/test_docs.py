@@ -18,8 +18,8 @@ from nearcast.errors import NearcastError
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-ON_SPARK = ROOT / "docs" / "pipeline.md"
-"""Runs as a whole, in a test of its own."""
+AS_A_WHOLE = {ROOT / "docs" / name for name in ("pipeline.md", "quickstart.md")}
+"""Each runs in a test of its own."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -27,7 +27,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
     """Each block of a language with the block that follows it, where that shows its output."""
     found = []
     for document in DOCUMENTS:
-        if document == ON_SPARK and language != "lacl":
+        if document in AS_A_WHOLE and language != "lacl":
             continue
         parts = BLOCK.findall(document.read_text(encoding="utf-8"))
         for (kind, body), (after, output) in pairwise([*parts, ("", "")]):
