@@ -34,10 +34,10 @@ __all__ = ["Client", "Event"]
 URL = "http://127.0.0.1:8080"
 MOST = 5000
 """Moves in one request."""
-SOON, LATE = 0.05, 5.0
+SOON, LATE = 0.05, 2.0
 """Seconds before a lost connection is tried again: at first, and at most."""
-TRIES = 5
-"""How often a request is tried that the gateway could not take just then."""
+TRYING = 15.0
+"""Seconds for which a request is tried that the gateway cannot take just then, or does not hear."""
 PATIENCE = 30.0
 ACK = 0.2
 """Seconds between two acks, at least."""
@@ -154,7 +154,7 @@ class Client:
     async def emit(self, publication: str, value: Scalar | None = None, **values: Scalar) -> int:
         """A reading of a source: ``value`` is ``@``, others are ``@name``."""
         said = {"publication": publication, "value": value, "values": values}
-        return int((await self._ask("POST", "/v1/readings", json=said))["sequence"])
+        return int((await self._ask("POST", "/v1/readings", is_safe=False, json=said))["sequence"])
 
     async def describe(self, **attributes: Scalar | None) -> int:
         """Say what one is like; None takes an attribute back."""
@@ -245,25 +245,29 @@ class Client:
         answer = await self._ask("PUT", f"/v1/{what}/{quote(id_, safe='')}", json={"text": text})
         return int(answer["sequence"])
 
-    async def _ask(self, method: str, path: str, **body: Any) -> Any:
-        """A request, tried again while the gateway says to, or is away."""
+    async def _ask(self, method: str, path: str, *, is_safe: bool = True, **body: Any) -> Any:
+        """A request, tried again while the gateway is away or says to; but one that is not safe to do twice only if it
+        was not done."""
         if self._http is None:
             raise GatewayError(503, "the client is not open; use it as `async with Client(url, token) as me`")
-        wait = SOON
-        for tries in range(1, TRIES + 1):
+        wait, clock = SOON, asyncio.get_running_loop().time
+        until = clock() + TRYING
+        while True:
             try:
                 response = await self._http.request(method, path, **body)
             except httpx.HTTPError as error:
                 refusal = GatewayError(503, f"{self.url} does not answer ({str(error) or type(error).__name__})")
+                is_undone = isinstance(error, httpx.ConnectError)
             else:
                 if response.is_success:
                     return msgspec.json.decode(response.content)
                 refusal = _refused(response.status_code, response.content, response.headers.get("retry-after"))
-            if refusal.status not in (429, 503) or tries == TRIES:
+                is_undone = refusal.status == 429
+            pause = max(wait * random.uniform(0.5, 1.5), refusal.retry_after or 0)
+            if refusal.status not in (429, 503) or not (is_safe or is_undone) or clock() + pause > until:
                 raise refusal
-            await asyncio.sleep(max(wait * random.uniform(0.5, 1.5), refusal.retry_after or 0))
+            await asyncio.sleep(pause)
             wait = min(LATE, wait * 2)
-        raise AssertionError
 
 
 def _refused(status: int, body: bytes, retry_after: str | None = None) -> GatewayError:

@@ -147,7 +147,7 @@ async def test_what_is_not_granted_raises(server: NatsServer) -> None:
 
 
 async def test_a_gateway_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearcast.client.TRIES", 2)
+    monkeypatch.setattr("nearcast.client.TRYING", 0.2)
     async with Client("http://127.0.0.1:1", "x") as me:
         with pytest.raises(GatewayError, match=r"http://127.0.0.1:1 does not answer") as raised:
             await me.move(1, 2)
