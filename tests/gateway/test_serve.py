@@ -1,0 +1,113 @@
+"""The supervisor, and the verbs of the command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nearcast.cli import cli
+from nearcast.client import Client
+from nearcast.gateway.identity import TokenFile
+
+PATIENCE = 20.0
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    words = ["serve", "--data", str(folder / "data"), "--port", "0", "--json"]
+    with (folder / "errors").open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nearcast.cli", *words], stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+    try:
+        assert process.stdout is not None
+        yield process, json.loads(process.stdout.readline())
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def children(process: subprocess.Popen[str]) -> dict[str, int]:
+    """The processes that it keeps, by what they are; brokers by their number."""
+    found: dict[str, int] = {}
+    for pid in map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        name = next((word.rpartition("/")[2] for word in words if "nearcast." in word or "nats-server" in word), "")
+        found[name if name not in found else f"{name} 2"] = pid
+    return found
+
+
+def is_there(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+async def until(what: str, is_so: object) -> None:
+    end = time.monotonic() + PATIENCE
+    while not is_so():  # type: ignore[operator]
+        assert time.monotonic() < end, what
+        await asyncio.sleep(0.05)
+
+
+async def test_whatever_dies_is_started_again_and_nothing_is_lost(tmp_path: Path) -> None:
+    with served(tmp_path) as (process, at):
+        kept = children(process)
+        assert set(kept) == {"nats-server", "nearcast.broker", "nearcast.broker 2", "nearcast.gateway"}
+        async with Client(at["url"], at["token"], client="ann") as ann:
+            async with Client(at["url"], at["token"], client="shop") as shop:
+                await shop.publish("fuel", "PUBLISH AT POINT(0 0)")
+            await ann.subscribe("near", "SELECT WHERE &location WITHIN 1 km OF #location")
+            heard: list[str] = []
+            async with aclosing(ann.events()) as events:
+                for turn, name in enumerate(("", "nearcast.gateway", "nats-server", "nearcast.broker")):
+                    if name:
+                        os.kill(children(process)[name], signal.SIGKILL)
+                        await until(f"no {name}", lambda name=name: name in children(process))
+                    async with asyncio.timeout(PATIENCE):
+                        await ann.move(0 if turn % 2 == 0 else 1, 0)
+                        heard.append((await anext(events)).kind)
+            assert heard == ["enter", "leave", "enter", "leave"]
+
+
+async def test_all_end_with_it(tmp_path: Path) -> None:
+    with served(tmp_path) as (process, at):
+        assert TokenFile(tmp_path / "data" / "tokens.json").identify(at["token"])
+        kept = children(process)
+        process.kill()
+        await until("they are still there", lambda: not any(map(is_there, kept.values())))
+
+
+def test_verbs_say_what_is_wrong_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NEARCAST_TOKEN", raising=False)
+    for words in (["move", "1", "2"], ["query", "SELECT"], ["watch"], ["publish", "a", "PUBLISH"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "nearcast.cli", *words], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (1, "error: token: give a token, or set NEARCAST_TOKEN\n")
+
+
+def test_tokens_from_the_shell(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    made = CliRunner().invoke(cli, ["token", "ann", "--tokens", str(path)])
+    boss = CliRunner().invoke(cli, ["token", "boss", "--operator", "--tokens", str(path), "--json"])
+    known = TokenFile(path)
+    found = known.identify(made.output.strip())
+    assert found is not None
+    assert found.client == "ann"
+    assert not found.is_operator
+    operator = known.identify(json.loads(boss.output)["token"])
+    assert operator is not None
+    assert operator.is_operator
