@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-__all__ = ["PACKETS", "pack", "packet", "unpack"]
+__all__ = ["PACKETS", "is_note", "pack", "packet", "unpack"]
 
 PACKETS = pa.schema(
     [
@@ -31,6 +31,11 @@ def packet(
     return pa.RecordBatch.from_arrays(
         [pa.array([v], f.type) for v, f in zip(values, PACKETS, strict=True)], schema=PACKETS
     )
+
+
+def is_note(packet: pa.RecordBatch) -> bool:
+    """Whether it has no rows of its own, and only says how many there are elsewhere."""
+    return not len(packet["payload"][0].as_buffer())
 
 
 def pack(batch: pa.RecordBatch) -> bytes:

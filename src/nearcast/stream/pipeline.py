@@ -1,8 +1,9 @@
 """The pipeline, on one screen: source → decode → route → match → sink.
 
-Fixes of files are decoded and routed into packets, which are kept: only then is it known when the first and the last
-fix was, and so when the statements take effect and when the job ends. Then each share is matched by a kernel of its
-own, which writes what it told. A log is decoded first and routed when all its subscriptions are known.
+Fixes of files are decoded and routed into packets, and each share is matched by a kernel of its own, which writes what
+it told. When the first and the last fix was, and so when the statements take effect and when the job ends, is known
+only when all are decoded: so every share also gets a note of how far each batch of fixes goes. A log is decoded first
+and kept, and routed when all its subscriptions are known.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -26,7 +28,7 @@ from nearcast.stream.files import DEAD, NotificationFiles, write_dead
 from nearcast.stream.job import Job, definitions_of, distribute
 from nearcast.stream.lent import computed_once, scratch
 from nearcast.stream.lines import PARTS, log_rows, parts_of, read_part
-from nearcast.stream.packets import pack, packet, unpack
+from nearcast.stream.packets import is_note, pack, packet, unpack
 from nearcast.stream.route import BAD, SEEN, Router, share_keys
 from nearcast.stream.shard import Shard
 from nearcast.stream.sources import FixReader
@@ -59,13 +61,11 @@ def backtest_fixes(
 ) -> Summary:
     """Match fixes in order of time with the statements that hold from the first on."""
     router = Router(plan, share_keys(len(plan.shares), len(plan.shares)))
-    routed = fixes.mapInArrow(partial(_route_fixes, reader, router), PACKET)
-    with computed_once(routed) as packets, scratch() as folder:
-        first, last, rows = _span(packets)
-        stamped = [replace(op, time=first or 0) for op in definitions]
-        job = Job(plan, distribute(fixes.sparkSession, stamped, folder), lateness, OPEN)
-        counts = _matched(packets, job, router, out, last, is_log=False)
-        return Summary(counts + Counter(rows=rows), plan, first, last)
+    packets = fixes.mapInArrow(partial(_route_fixes, reader, router), PACKET)
+    with scratch() as folder:
+        job = Job(plan, distribute(fixes.sparkSession, definitions, folder), lateness, OPEN)
+        counts = _matched(packets, job, router, out, is_log=False)
+        return Summary(counts, plan, counts.get("first"), counts.get("last"))
 
 
 def backtest_log(
@@ -75,13 +75,13 @@ def backtest_log(
     """Match the ops of a log in its order, after statements that hold from the first op on."""
     parts = spark.createDataFrame(parts_of(files), PARTS).repartition(max(1, spark.sparkContext.defaultParallelism))
     with computed_once(parts.mapInArrow(_decode_log, PACKET)) as decoded, scratch() as folder:
-        first, last, rows = _span(decoded)
+        first, last, rows = _extent(decoded)
         stamped = [replace(op, time=first or 0) for op in definitions]
         plan = whole_plan([*stamped, *_telling(decoded)], shards, slices)
         router = Router(plan, share_keys(len(plan.shares), len(plan.shares)))
         job = Job(plan, distribute(spark, stamped, folder), lateness)
         packets = decoded.mapInArrow(partial(_route_log, router), PACKET)
-        counts = _matched(packets, job, router, out, None, is_log=True)
+        counts = _matched(packets, job, router, out, is_log=True)
         return Summary(counts + Counter(rows=rows), plan, first, last)
 
 
@@ -92,7 +92,7 @@ def _route_fixes(reader: FixReader, router: Router, batches: Batches) -> Batches
     for number, (moves, bad) in enumerate(reader(batches)):
         yield from router.packets(moves, ("", 0, number))
         yield from router.bad(bad, ("", 0, number))
-        yield router.seen(moves, len(moves) + len(bad), ("", 0, number))
+        yield from router.notes(moves, len(moves) + len(bad))
 
 
 def _decode_log(batches: Batches) -> Batches:
@@ -134,11 +134,10 @@ def _telling(decoded: DataFrame) -> list[ops.Op]:
 # ---- match, sink -----------------------------------------------------------------------------------------
 
 
-def _matched(
-    packets: DataFrame, job: Job, router: Router, out: Path, last: int | None, *, is_log: bool
-) -> Counter[str]:
-    match = partial(_match, job, router.keys, str(out), last, is_log)
-    every = packets.filter(f.col("key") >= BAD).union(_starters(packets.sparkSession, router.keys))
+def _matched(packets: DataFrame, job: Job, router: Router, out: Path, *, is_log: bool) -> Counter[str]:
+    match = partial(_match, job, router.keys, str(out), is_log)
+    starters = packets.sparkSession.createDataFrame(pa.Table.from_batches(router.notes(None, 0)), PACKET)
+    every = packets.filter(f.col("key") >= BAD).union(starters)
     matched = every.repartition(len(router.keys), "key").mapInArrow(match, COUNTS)
     counts: Counter[str] = Counter()
     for row in matched.collect():
@@ -146,9 +145,9 @@ def _matched(
     return counts
 
 
-def _match(job: Job, keys: Sequence[int], out: str, last: int | None, is_log: bool, batches: Batches) -> Batches:
+def _match(job: Job, keys: Sequence[int], out: str, is_log: bool, batches: Batches) -> Batches:
     """Match the shares of a partition one after another, and write what each told."""
-    mine = _by_key(batches)
+    mine, notes = _by_key(batches)
     for key in sorted(mine):
         rows = [payload for _, payload in sorted(mine.pop(key), key=lambda packet: packet[0])]
         if key == BAD:
@@ -156,33 +155,44 @@ def _match(job: Job, keys: Sequence[int], out: str, last: int | None, is_log: bo
             yield _counts({"bad": write_dead(Path(out), "unread", letters)})
             continue
         number = keys.index(key)
-        shard = Shard(job, job.plan.shares[number])
+        shard, span = Shard(job, job.plan.shares[number]), _span(notes[key])
+        first, last = span.get("first"), span.get("last")
+        definitions = definitions_of(job)
         with NotificationFiles(Path(out), f"share-{number:05d}") as files:
-            files.write(shard.begin(definitions_of(job)))
+            files.write(shard.begin(definitions if is_log else [replace(op, time=first or 0) for op in definitions]))
             for told in shard.take_log(unpack(rows)) if is_log else shard.take_fixes(unpack(rows)):
                 files.write(told)
             if last is not None:
                 files.write(shard.tick(last))
         refused = write_dead(Path(out), f"refused-{number:05d}", shard.refused)
-        yield _counts({**shard.counts, "refused": refused, "stale": shard.stale})
+        yield _counts({**shard.counts, "refused": refused, "stale": shard.stale, **(span if number == 0 else {})})
 
 
-def _starters(spark: SparkSession, keys: Sequence[int]) -> DataFrame:
-    """An empty packet for each share, since one that no row falls to has statements to match all the same."""
-    empty = pack(pa.RecordBatch.from_pydict({}))
-    return spark.createDataFrame([(key, "", -1, 0, 0, None, None, empty) for key in keys], PACKET)
+Packets = dict[int, list[tuple[tuple[str, int, int], pa.Buffer]]]
+"""By key, each with its place in the log."""
 
 
-def _by_key(batches: Batches) -> dict[int, list[tuple[tuple[str, int, int], pa.Buffer]]]:
-    """The packets of a partition, each with its place in the log."""
-    found: dict[int, list[tuple[tuple[str, int, int], pa.Buffer]]] = {}
+def _by_key(batches: Batches) -> tuple[Packets, dict[int, list[pa.RecordBatch]]]:
+    """The packets of a partition, and the notes. Every share has a note, so every share is found."""
+    found: Packets = {}
+    notes: dict[int, list[pa.RecordBatch]] = {}
     for batch in batches:
-        places = zip(*(batch[name].to_pylist() for name in ("origin", "start", "number")), strict=True)
-        for key, place, payload in zip(batch["key"].to_pylist(), places, batch["payload"], strict=True):
-            of_key = found.setdefault(key, [])
-            if place[1] >= 0:
-                of_key.append((place, payload.as_buffer()))
-    return found
+        for row, key in enumerate(batch["key"].to_pylist()):
+            of_key, of_notes = found.setdefault(key, []), notes.setdefault(key, [])
+            one = batch.slice(row, 1)
+            if is_note(one):
+                of_notes.append(one)
+            else:
+                place = (one["origin"][0].as_py(), one["start"][0].as_py(), one["number"][0].as_py())
+                of_key.append((place, one["payload"][0].as_buffer()))
+    return found, notes
+
+
+def _span(notes: Sequence[pa.RecordBatch]) -> dict[str, int]:
+    """How many rows there were, and when the first and the last was, if there was any."""
+    table = pa.Table.from_batches(notes)
+    span = {"rows": pc.sum(table["rows"]), "first": pc.min(table["first"]), "last": pc.max(table["last"])}
+    return {name: value.as_py() for name, value in span.items() if value.is_valid}
 
 
 def _counts(counts: dict[str, int]) -> pa.RecordBatch:
@@ -192,7 +202,7 @@ def _counts(counts: dict[str, int]) -> pa.RecordBatch:
 # ---- shared ----------------------------------------------------------------------------------------------
 
 
-def _span(packets: DataFrame) -> tuple[int | None, int | None, int]:
+def _extent(packets: DataFrame) -> tuple[int | None, int | None, int]:
     """When the first and the last row was, and how many there are."""
     found = packets.filter(f.col("key") == SEEN).agg(f.min("first"), f.max("last"), f.sum("rows")).first()
     return (found[0], found[1], found[2] or 0) if found else (None, None, 0)

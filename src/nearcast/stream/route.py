@@ -54,6 +54,11 @@ class Router:
             )
             yield packet(BAD, place, len(rows), (None, None), pack(batch))
 
+    def notes(self, batch: pa.RecordBatch | None, rows: int) -> Iterator[pa.RecordBatch]:
+        """What every share has to know about a batch of which it may see little: how many rows, from when to when."""
+        for key in self.keys:
+            yield packet(key, ("", 0, 0), rows, (None, None) if batch is None else _span(batch), b"")
+
     @staticmethod
     def seen(batch: pa.RecordBatch, rows: int, place: tuple[str, int, int]) -> pa.RecordBatch:
         return packet(SEEN, place, rows, _span(batch), b"")
