@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+import httpx
 import nats
 import pytest
 
@@ -178,6 +179,16 @@ async def test_a_gap_is_marked_and_the_present_state_follows(server: NatsServer)
         await client.close()
 
 
+async def reached(client: httpx.AsyncClient, event: dict[str, Any]) -> int:
+    """Wait until a client's cursor is at an event: it is written soon after the ack, or when the socket closes."""
+    async with asyncio.timeout(10):
+        while True:
+            cursor = int((await client.get("/v1/cursor")).json()["sequence"])
+            if cursor == int(event["sequence"]):
+                return cursor
+            await asyncio.sleep(0.02)
+
+
 async def test_a_cursor_remembers_what_was_acked(server: NatsServer) -> None:
     async with gateway(server.url) as door, gateway(server.url) as other, teller(server.url) as told:
         for _ in range(4):
@@ -185,15 +196,12 @@ async def test_a_cursor_remembers_what_was_acked(server: NatsServer) -> None:
         async with door.socket("ann") as socket:
             heard = await hear(socket, 4)
             await socket.send(json.dumps({"ack": heard[1]["sequence"]}))
+        client = await door.client("ann")
+        await reached(client, heard[1])
         async with other.socket("ann") as socket:
             assert ids(await hear(socket, 2)) == ["id-3", "id-4"]
             await socket.send(json.dumps({"ack": int(heard[3]["sequence"])}))
-        client = await door.client("ann")
-        for _ in range(100):
-            cursor = (await client.get("/v1/cursor")).json()["sequence"]
-            if cursor == int(heard[3]["sequence"]):
-                break
-            await asyncio.sleep(0.02)
+        cursor = await reached(client, heard[3])
         assert (await client.put("/v1/cursor", json={"sequence": 1})).json() == {"sequence": cursor}, "it goes forward"
         await told.tell("ann")
         async with door.socket("ann") as socket:

@@ -60,6 +60,10 @@ async def test_statements_are_listed_and_removed(live: Live) -> None:
         client = await door.client(fresh("ann"))
         for kind, text in (("subscriptions", "SELECT FRESH 2 min"), ("publications", 'PUBLISH CONTENT "x"')):
             assert (await client.get(f"/v1/{kind}")).json() == {kind: []}
+            odd = f"/v1/{kind}/a%2Fb%20c"
+            assert (await client.put(odd, content=text)).status_code == 200
+            assert (await client.get(odd)).json() == {"id": "a/b c", "text": text}
+            assert (await client.delete(odd)).status_code == 200
             assert (await client.put(f"/v1/{kind}/a", content=text)).status_code == 200
             assert (await client.get(f"/v1/{kind}/a")).json() == {"id": "a", "text": text}
             assert (await client.get(f"/v1/{kind}")).json() == {kind: [{"id": "a", "text": text}]}
@@ -242,7 +246,9 @@ async def test_who_may_come_in(live: Live) -> None:
         client = await door.client(fresh("ann"))
         for headers in ({"Authorization": ""}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic token-ann"}):
             for way in ROUTES:
-                path = way.path.replace("{name:path}", "x").replace("{id}", "x").replace("{subscription}", "x")
+                path = (
+                    way.path.replace("{name:path}", "x").replace("{id:path}", "x").replace("{subscription:path}", "x")
+                )
                 response = await client.request(way.method, path, headers=headers)
                 assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer"), path
             assert (await client.get("/v1/events", headers=headers)).status_code == 401

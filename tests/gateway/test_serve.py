@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from nearcast.cli import cli
 from nearcast.client import Client
+from nearcast.errors import GatewayError
 from nearcast.gateway.identity import TokenFile
 
 PATIENCE = 20.0
@@ -62,7 +63,7 @@ async def until(what: str, is_so: object) -> None:
         await asyncio.sleep(0.05)
 
 
-async def test_whatever_dies_is_started_again_and_nothing_is_lost(tmp_path: Path) -> None:
+async def test_whatever_dies_is_started_again_and_all_end_with_the_supervisor(tmp_path: Path) -> None:
     with served(tmp_path) as (process, at):
         kept = children(process)
         assert set(kept) == {"nats-server", "nearcast.broker", "nearcast.broker 2", "nearcast.gateway"}
@@ -80,10 +81,6 @@ async def test_whatever_dies_is_started_again_and_nothing_is_lost(tmp_path: Path
                         await ann.move(0 if turn % 2 == 0 else 1, 0)
                         heard.append((await anext(events)).kind)
             assert heard == ["enter", "leave", "enter", "leave"]
-
-
-async def test_all_end_with_it(tmp_path: Path) -> None:
-    with served(tmp_path) as (process, at):
         assert TokenFile(tmp_path / "data" / "tokens.json").identify(at["token"])
         kept = children(process)
         process.kill()
@@ -92,11 +89,12 @@ async def test_all_end_with_it(tmp_path: Path) -> None:
 
 def test_verbs_say_what_is_wrong_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NEARCAST_TOKEN", raising=False)
-    for words in (["move", "1", "2"], ["query", "SELECT"], ["watch"], ["publish", "a", "PUBLISH"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "nearcast.cli", *words], capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr) == (1, "error: token: give a token, or set NEARCAST_TOKEN\n")
+    words = [sys.executable, "-m", "nearcast.cli", "move", "1", "2"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "error: token: give a token, or set NEARCAST_TOKEN\n")
+    for verb in (["query", "SELECT"], ["watch"], ["publish", "a", "PUBLISH"], ["subscribe", "a", "SELECT"]):
+        with pytest.raises(GatewayError, match="give a token"):
+            CliRunner().invoke(cli, verb, catch_exceptions=False)
 
 
 def test_tokens_from_the_shell(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from nats.js import api
 
 from nearcast.errors import GatewayError, LogError
 from nearcast.gateway.ask import Broker
-from nearcast.gateway.events import Event, Told, event_of, gap_event, merge_readings
+from nearcast.gateway.events import Event, Told, events_of, gap_event, merge_readings
 from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.outbox import Outbox, places_of
@@ -164,9 +164,9 @@ class Hub:
         self.position = max(self.position, sequence)
         feeds = self._feeds.get(message.subject)
         if feeds:
-            event = event_of(Told(sequence, message.data))
-            for feed in feeds:
-                feed.offer(event)
+            for event in events_of([Told(sequence, message.data)]):
+                for feed in feeds:
+                    feed.offer(event)
 
     def _all_behind(self, *, is_new: bool) -> None:
         for feeds in self._feeds.values():
@@ -277,7 +277,7 @@ class Feed:
         kept = merge_readings(told) if self._is_slow else told
         self._hub.metrics.merged.inc(len(told) - len(kept))
         self.last = told[-1].sequence
-        return [event_of(message) for message in kept]
+        return events_of(kept)
 
     def _is_too_short(self, last: int) -> bool:
         """What a crash of the server took is told again, under the same sequences. What is not was never there."""
@@ -301,4 +301,4 @@ class Feed:
         *places, last = [*([after] * len(state.notifications)), self.last]
         gap = gap_event(places[0] if places else last, after, first, time_text(time.time_ns() // 1000))
         told = zip([*places[1:], last], state.notifications, strict=False)
-        return [gap, *(event_of(Told(place, bytes(notification))) for place, notification in told)]
+        return [gap, *events_of(Told(place, bytes(notification)) for place, notification in told)]

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from nearcast.errors import GatewayError, LanguageError, NearcastError
 from nearcast.gateway.bodies import Heard, Particulars, Reading, Written
 from nearcast.gateway.call import Call, answer, written
-from nearcast.gateway.events import event_of
+from nearcast.gateway.events import events_of
 from nearcast.gateway.formats import Lines, read_lines, read_positions
 from nearcast.language.oplog import decode_op
 from nearcast.log.subjects import out_subject
@@ -261,7 +261,7 @@ async def get_notifications(call: Call) -> Response:
     page = await call.gateway.hub.outbox.page(
         out_subject(call.client), call.number("after", 0), most, _since(call.query.get("since"))
     )
-    events = [msgspec.Raw(event_of(told).body) for told in page.told]
+    events = [msgspec.Raw(event.body) for event in events_of(page.told)]
     return answer({"events": events, "next": None if page.is_last else page.told[-1].sequence})
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
-__all__ = ["Event", "event_of", "gap_event", "merge_readings"]
+__all__ = ["Event", "Told", "events_of", "gap_event", "merge_readings"]
 
 SOURCE = "/nearcast"
+logger = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
 
 
@@ -75,9 +77,17 @@ class Told(NamedTuple):
     payload: bytes
 
 
-def event_of(told: Told) -> Event:
-    head = _head.decode(told.payload)
-    return _event(told.sequence, f"nearcast.{head.kind}", head.id, head.subscription, head.time, told.payload)
+def events_of(told: Iterable[Told]) -> list[Event]:
+    """Messages as events. What is not a notification, as only another program can have written it, is left out."""
+    events = []
+    for sequence, payload in told:
+        try:
+            head = _head.decode(payload)
+        except (msgspec.DecodeError, UnicodeError):
+            logger.warning("message %d is not a notification", sequence)
+        else:
+            events.append(_event(sequence, f"nearcast.{head.kind}", head.id, head.subscription, head.time, payload))
+    return events
 
 
 def gap_event(sequence: int, after: int, first: int, time: str) -> Event:
@@ -96,7 +106,10 @@ def merge_readings(told: Iterable[Told]) -> list[Told]:
     kept: list[Told] = []
     seen: set[tuple[str | None, ...]] = set()
     for message in reversed(list(told)):
-        about = _about.decode(message.payload)
+        try:
+            about = _about.decode(message.payload)
+        except (msgspec.DecodeError, UnicodeError):
+            continue
         if about.kind == "reading":
             pair = (about.subscription, about.publication, about.publisher, about.region, about.peer)
             if pair in seen:

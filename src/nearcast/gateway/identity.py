@@ -19,7 +19,7 @@ from typing import Protocol
 
 import msgspec
 
-from nearcast.errors import GatewayError, ModelError
+from nearcast.errors import GatewayError, LogError, ModelError
 from nearcast.log.subjects import out_subject
 
 __all__ = ["Identities", "Identity", "Role", "TokenFile", "add_token"]
@@ -49,6 +49,10 @@ class Identity:
             return self.client
         if not self.is_operator:
             raise GatewayError(403, f"this token is for {self.client!r}; it cannot act for another client", field)
+        try:
+            out_subject(named)
+        except LogError as error:
+            raise GatewayError(422, str(error), field) from None
         return named
 
     def must_operate(self) -> None:

@@ -34,7 +34,7 @@ class Way:
 
 
 def _statements(plural: str, add: str, remove: str) -> list[Way]:
-    one, path = plural.removesuffix("s"), f"/v1/{plural}/{{id}}"
+    one, path = plural.removesuffix("s"), f"/v1/{plural}/{{id:path}}"
     media = ("text/plain", "application/json")
     return [
         Way("PUT", path, f"Add or change a {one}", doors.put_statement(add), Statement, Written, media=media),
@@ -88,7 +88,7 @@ ROUTES: list[Way] = [
         query=("k", "lon", "lat", "from", "layer", "where"),
     ),
     Way("GET", "/v1/inside", "Who or what is in a place", doors.get_inside, query=("place", "from", "where")),
-    Way("GET", "/v1/explain/{subscription}", "Why one was or was not told", doors.get_explanation),
+    Way("GET", "/v1/explain/{subscription:path}", "Why one was or was not told", doors.get_explanation),
     Way("GET", "/v1/clients", "Where those are that one may see", doors.get_clients),
     Way(
         "GET",

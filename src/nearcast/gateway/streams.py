@@ -132,13 +132,17 @@ class Talk:
             await asyncio.gather(sending, *self._tasks, return_exceptions=True)
 
     async def _events(self) -> None:
-        while not self._feed.is_closed:
-            events = await self._feed.take(self._gateway.settings.heartbeat)
-            for event in events:
-                await self._send({"type": "websocket.send", "text": event.text})
-            if not events and not self._feed.is_closed:
-                await self._say({"at": self._feed.reached})
-        await self._send({"type": "websocket.close", "code": 1012})
+        """Whatever ends it, the client is told, and comes back."""
+        try:
+            while not self._feed.is_closed:
+                events = await self._feed.take(self._gateway.settings.heartbeat)
+                for event in events:
+                    await self._send({"type": "websocket.send", "text": event.text})
+                if not events and not self._feed.is_closed:
+                    await self._say({"at": self._feed.reached})
+        finally:
+            with suppress(Exception):  # it may have gone already
+                await self._send({"type": "websocket.close", "code": 1012})
 
     async def _say(self, value: Any) -> None:
         await self._send({"type": "websocket.send", "text": _encoder.encode(value).decode()})
