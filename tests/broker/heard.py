@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from nats.aio.client import Client
 from nats.js import api
 
-from nearcast.broker.service import Broker, Settings
+from nearcast.broker.service import Broker, Settings, end
 from nearcast.language.oplog import encode_op
 from nearcast.log.client import Log
 from nearcast.log.connection import connection
@@ -58,12 +58,12 @@ async def running(url: str, name: str = "one", settings: Settings = QUIET) -> As
     try:
         yield broker
     finally:
-        work.cancel()
-        with suppress(asyncio.CancelledError):
-            await work
+        await end(work)
+        if not work.cancelled():
+            work.result()
 
 
-async def until(what: Any, seconds: float = 10) -> None:
+async def until(what: Any, seconds: float = 30) -> None:
     """Wait until something is so."""
     async with asyncio.timeout(seconds):
         while not what():
@@ -104,7 +104,7 @@ def expected(notifications: Iterable[Notification]) -> list[tuple[str, str]]:
     return [(n.subscriber, n.id) for n in notifications]
 
 
-async def ask(client: Client, question: str, **asked: Any) -> dict[str, Any]:
-    answer = await client.request(ask_subject(question), json.dumps(asked).encode(), 5)
+async def ask(nats: Client, question: str, **asked: Any) -> dict[str, Any]:
+    answer = await nats.request(ask_subject(question), json.dumps(asked).encode(), 5)
     found: dict[str, Any] = json.loads(answer.data)
     return found

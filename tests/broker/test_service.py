@@ -2,19 +2,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from nearcast.language.oplog import encode_notification
+from nearcast.broker.service import Broker
+from nearcast.broker.store import Record, Store
+from nearcast.errors import LogError
+from nearcast.language.oplog import decode_op, encode_notification
+from nearcast.log.client import Log as OpLog
+from nearcast.log.connection import connection
+from nearcast.log.packet import Packet, encode_lines
 from nearcast.log.server import NatsServer
+from nearcast.log.subjects import OPS_STREAM, OUT_STREAM, SNAPSHOTS, out_subject
+from nearcast.log.telling import Overtaken, Place, headers_of
 from nearcast.testing import Log, logs, run
-from tests.broker.heard import Heard, append, everything, expected, packets_of, running, tells_up_to, told
+from tests.broker.heard import QUIET, Heard, append, everything, expected, packets_of, running, tells_up_to, told, until
 
 
 @given(log=st.one_of(logs(max_ops=25), logs(common=True, max_ops=25)), cuts=st.lists(st.integers(1, 80), max_size=20))
-@settings(max_examples=8, phases=[Phase.generate])
+@settings(max_examples=4, phases=[Phase.generate])
 def test_the_broker_tells_what_the_definition_tells(
     log: Log, cuts: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -33,3 +43,174 @@ async def _through_a_broker(url: str, log: Log, cuts: list[int]) -> list[Heard]:
     async with running(url) as broker:
         await tells_up_to(broker, last)
     return await everything(url)
+
+
+def city(moves: int, seed: int = 0) -> list[str]:
+    """Walkers who are told of each other, and some who wait a while before they are."""
+    dice = random.Random(seed)
+    near = "SELECT WHERE &location WITHIN 200 m OF #location"
+    lines = [f'{{"op":"publish","time":0,"client":"c{i}","id":"me","text":"PUBLISH"}}' for i in range(12)]
+    lines += [f'{{"op":"subscribe","time":0,"client":"c{i}","id":"s","text":"{near}"}}' for i in range(12)]
+    lines.append(f'{{"op":"subscribe","time":0,"client":"c0","id":"slow","text":"{near} DWELL 2 s"}}')
+    for n in range(moves):
+        lon, lat = dice.uniform(0, 0.01), dice.uniform(0, 0.01)
+        lines.append(
+            json.dumps({"op": "move", "time": 1 + n / 10, "client": f"c{dice.randrange(12)}", "lon": lon, "lat": lat})
+        )
+    return lines
+
+
+def packed_lines(lines: list[str], size: int = 5) -> list[Packet]:
+    return [encode_lines(lines[i : i + size]) for i in range(0, len(lines), size)]
+
+
+def wanted(lines: list[str]) -> list[tuple[str, str]]:
+    return expected(run(map(decode_op, lines)))
+
+
+SNAPPY = replace(QUIET, snapshot_seconds=0.2, safe=0)
+
+
+async def test_a_broker_goes_on_where_it_was(server: NatsServer) -> None:
+    lines = city(400)
+    packets = packed_lines(lines)
+    for part in (packets[:30], packets[30:31], packets[31:]):
+        last = await append(server.url, part)
+        async with running(server.url) as broker:
+            await tells_up_to(broker, last)
+    assert told(await everything(server.url)) == wanted(lines)
+
+
+async def test_a_broker_goes_on_from_a_snapshot(server: NatsServer) -> None:
+    lines = city(400)
+    packets = packed_lines(lines)
+    last = await append(server.url, packets[:40])
+    async with running(server.url, settings=SNAPPY) as broker:
+        await tells_up_to(broker, last)
+        await asyncio.wait_for(written(server.url, last), 10)
+    last = await append(server.url, packets[40:])
+    async with running(server.url) as broker:
+        await tells_up_to(broker, last)
+        assert broker.counts["packets"] < len(packets), "it began at the beginning"
+    assert told(await everything(server.url)) == wanted(lines)
+
+
+async def written(url: str, sequence: int, count: int = 1) -> list[Record]:
+    """Wait for snapshots, the last of which has a packet."""
+    async with OpLog(url) as log:
+        store = await Store.open(log)
+        while True:
+            records = await store.records()
+            if len(records) >= count and records[-1].sequence >= sequence:
+                return records
+            await asyncio.sleep(0.05)
+
+
+async def test_of_a_damaged_snapshot_the_one_before_is_used(server: NatsServer) -> None:
+    lines = city(300)
+    packets = packed_lines(lines)
+    async with running(server.url, settings=SNAPPY):
+        for end in (20, 40):
+            last = await append(server.url, packets[end - 20 : end])
+            records = await asyncio.wait_for(written(server.url, last, end // 20), 10)
+    async with connection(server.url) as client:
+        bucket = await client.jetstream().object_store(SNAPSHOTS)
+        nuid = (await bucket.get_info(records[-1].object)).nuid
+        await client.jetstream().purge_stream(f"OBJ_{SNAPSHOTS}", subject=f"$O.{SNAPSHOTS}.C.{nuid}")
+        await client.jetstream().publish(f"$O.{SNAPSHOTS}.C.{nuid}", b"not what was there")
+    last = await append(server.url, packets[40:])
+    async with running(server.url) as broker:
+        await tells_up_to(broker, last)
+        assert broker.counts["packets"] >= len(packets) - records[-2].sequence
+    assert told(await everything(server.url)) == wanted(lines)
+
+
+async def test_what_the_stream_lost_is_told_again(server: NatsServer) -> None:
+    """By a broker that knows it still, and by one that must look it up from a snapshot."""
+    lines = city(300)
+    last = await append(server.url, packed_lines(lines))
+    async with running(server.url, settings=SNAPPY) as broker:
+        await tells_up_to(broker, last)
+        await asyncio.wait_for(written(server.url, last), 10)
+        before = await everything(server.url)
+        await lose_tail(server.url, keep=len(before) // 2)
+        assert broker.writer is not None
+        broker.writer._fault = Overtaken("the stream is not what it was")
+        broker.writer._more.set()
+        await until(lambda: broker.writer is None)
+        await tells_up_to(broker, last)
+        assert broker.counts["packets"] == last, "it need not apply anything again"
+    assert await everything(server.url) == before
+    await lose_tail(server.url, keep=3)
+    async with running(server.url) as broker:
+        await tells_up_to(broker, last)
+    assert await everything(server.url) == before
+
+
+async def lose_tail(url: str, keep: int) -> None:
+    """As a server does that had not everything on disk: the stream ends earlier, and goes on from there."""
+    heard = (await everything(url))[:keep]
+    async with connection(url) as client:
+        jetstream = client.jetstream()
+        config = (await jetstream.stream_info(OUT_STREAM)).config
+        await jetstream.delete_stream(OUT_STREAM)
+        await jetstream.add_stream(config)
+        for one in heard:
+            headers = headers_of(one.id, Place(one.batch, one.ordinal))
+            await jetstream.publish(out_subject(one.client), one.payload, headers=headers)
+
+
+async def test_the_log_is_cut_and_no_more_than_may_be(server: NatsServer) -> None:
+    lines = city(500)
+    packets = packed_lines(lines)
+    kept = replace(SNAPPY, keep=3)
+    async with running(server.url, settings=kept) as broker, OpLog(server.url) as log:
+        for start in range(0, len(packets), 15):
+            last = await append(server.url, packets[start : start + 15])
+            await tells_up_to(broker, last)
+            await asyncio.sleep(0.35)
+        await asyncio.wait_for(written(server.url, last), 10)
+        first = await log.first_sequence()
+        assert 1 < first <= last - 2
+        records = await (await Store.open(log)).records()
+        assert len(records) <= 10
+        assert records[0].sequence >= first - 1
+        assert (await (await log.client.jetstream().object_store(SNAPSHOTS)).list()).__len__() == len(records)
+    more = city(100, seed=9)[-100:]
+    last = await append(server.url, packed_lines([line.replace('"time": ', '"time": 1') for line in more]))
+    async with running(server.url) as broker:
+        await tells_up_to(broker, last)
+        assert broker.counts["packets"] <= 10 + len(packets)
+    assert len(told(await everything(server.url))) == len(set(told(await everything(server.url))))
+
+
+async def test_a_log_without_its_beginning_is_a_clear_error(server: NatsServer) -> None:
+    await append(server.url, packed_lines(city(50)))
+    async with OpLog(server.url) as log:
+        await log.client.jetstream().purge_stream(OPS_STREAM, seq=4)
+    with pytest.raises(LogError, match=r"'nearcast-ops' begins at 4, and there is no snapshot to go on from"):
+        await Broker(server.url, "one", QUIET).run()
+
+
+async def test_a_stream_of_another_pipeline_is_a_clear_error(server: NatsServer) -> None:
+    last = await append(server.url, packed_lines(city(50)))
+    async with connection(server.url) as client:
+        headers = headers_of("strange", Place(last, 0))
+        await client.jetstream().publish(out_subject("c1"), b"{}", headers=headers)
+    with pytest.raises(LogError, match="that is of another pipeline, or in another order"):
+        await asyncio.wait_for(Broker(server.url, "one", QUIET).run(), 10)
+
+
+async def test_no_server_is_a_clear_error() -> None:
+    with pytest.raises(LogError, match="no NATS server answers"):
+        await Broker("nats://127.0.0.1:1", "one").run()
+
+
+async def test_bad_packets_are_counted_and_passed_over(server: NatsServer) -> None:
+    lines = city(60)
+    bad = [Packet("arrow", b"nonsense"), encode_lines(["{", '{"op":"tick"}']), Packet("runes", b"?")]
+    last = await append(server.url, [*packed_lines(lines[:40]), *bad, *packed_lines(lines[40:])])
+    async with running(server.url) as broker:
+        await tells_up_to(broker, last)
+        assert (broker.counts["unreadable"], broker.counts["refused"]) == (2, 2)
+    assert told(await everything(server.url)) == wanted(lines)

@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from nearcast.broker.service import Broker, Settings
+from nearcast.broker.service import Broker, Settings, end
 from nearcast.errors import NearcastError
 
 __all__ = ["main"]
@@ -51,13 +51,16 @@ def main(url: str, name: str | None, **settings: float) -> None:
 
 async def _run(broker: Broker) -> None:
     """Until a signal asks it to end."""
-    work = asyncio.ensure_future(broker.run())
+    work, asked = asyncio.ensure_future(broker.run()), asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(name, work.cancel)
-    try:
+        asyncio.get_running_loop().add_signal_handler(name, asked.set)
+    waiting = asyncio.ensure_future(asked.wait())
+    await asyncio.wait([work, waiting], return_when=asyncio.FIRST_COMPLETED)
+    if not asked.is_set():
+        waiting.cancel()
         await work
-    except asyncio.CancelledError:
-        logging.getLogger(__name__).info("%s ends", broker.name)
+    await end(work)
+    logging.getLogger(__name__).info("%s ends", broker.name)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ import logging
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +36,14 @@ from nearcast.log.subjects import OPS_STREAM
 from nearcast.log.telling import Overtaken
 from nearcast.log.ticker import Ticker
 
-__all__ = ["Broker", "Settings"]
+__all__ = ["Broker", "Settings", "end"]
 
 logger = logging.getLogger(__name__)
 
 PAUSE = 0.2
 """Seconds before a lost server is looked for again."""
+WARM = 10_000
+"""Notifications that wait when a broker that just began must begin to tell."""
 REMEMBERED = 10_000
 """Packets of which it is known what was refused."""
 MARKED = 1.0
@@ -89,6 +91,7 @@ class Broker:
         self._refused: deque[tuple[int, list[Refusal]]] = deque()
         self._since = 0
         """From which packet on it is known what was refused."""
+        self._must_rewind = False
         self._lease: Lease | None = None
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
 
@@ -101,7 +104,8 @@ class Broker:
             try:
                 async with Log(self.url) as log:
                     connected = True
-                    await self._session(log)
+                    with explained(self.url, OPS_STREAM):
+                        await self._session(log)
             except Stuck:
                 raise
             except _Rewind as error:
@@ -119,6 +123,7 @@ class Broker:
         store = await Store.open(log)
         state = await self._begin(log, store)
         self.follower = Follower(log, state.sequence + 1)
+        logger.info("%s follows, from packet %d on", self.name, state.sequence + 1)
         try:
             await _any_of(
                 self.follower.run(self._take),
@@ -135,8 +140,10 @@ class Broker:
         """Go on with what is there, if the log still is the same and has what follows; else from a snapshot."""
         told = await told_so_far(log, store)
         state, ops = self.state, told.ops
-        if state is None or state.log != ops.created or not ops.first - 1 <= state.sequence <= ops.last:
+        same = state is not None and state.log == ops.created and ops.first - 1 <= state.sequence <= ops.last
+        if state is None or not same or self._must_rewind:
             state = self.state = await restored(store, told)
+            self._must_rewind = False
             self._refused.clear()
             self._since = state.sequence + 1
         return state
@@ -177,9 +184,15 @@ class Broker:
     async def until(self, sequence: int) -> None:
         """Wait until a packet is applied."""
         if self._known().sequence < sequence:
-            waiting = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._waiting, (sequence, id(waiting), waiting))
-            await waiting
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            entry = (sequence, id(waiting), waiting)
+            heapq.heappush(self._waiting, entry)
+            try:
+                await waiting
+            finally:
+                if entry in self._waiting:
+                    self._waiting.remove(entry)
+                    heapq.heapify(self._waiting)
 
     def refused(self, sequence: int) -> list[Refusal] | None:
         """The ops of a packet that were refused; None if that is not known any more, or not yet."""
@@ -195,6 +208,7 @@ class Broker:
         if self._lease is None:
             self._lease = Lease(log, "broker", self.name, self.settings.lease)
         self._lease.reopen(log)
+        await self._warm_up(await log.last_sequence())
         try:
             while True:
                 if await self._lease.hold():
@@ -205,21 +219,27 @@ class Broker:
                 with suppress(LogError):
                     await self._lease.give_up()
 
+    async def _warm_up(self, last: int) -> None:
+        """Read up to where the log was, or until there is much to tell: one that just began is slow at first."""
+        state = self._known()
+        while state.sequence < last and len(state.outbox) < WARM:
+            await asyncio.sleep(PAUSE / 10)
+
     async def _lead(self, log: Log, store: Store, lease: Lease) -> None:
         """Tell, until the lease is lost or another has written."""
         told = await told_so_far(log, store)
         state = self._known()
         items = state.outbox.since(told.place)
         if items is None:
-            self.state = None
+            self._must_rewind = True
             raise _Rewind(f"packet {told.place.batch} was the last that was told, which is further back than is known")
         self.writer = writer = Writer(log, told.tail)
         writer.give(items)
-        logger.info("%s tells, from packet %d on", self.name, told.place.batch)
+        logger.info("%s tells, after packet %d", self.name, max(told.place.batch, 0))
         marking = self._mark(store, Mark(told.ops.created, told.out.created, 0, 0), writer)
         tasks = [writer.run(), self._renew(lease), marking, answering(self, log)]
         try:
-            await _any_of(*tasks, *([Ticker(log, self.name).run()] if self.settings.ticks else []))
+            await _any_of(*tasks, *([self._tick(log)] if self.settings.ticks else []))
         except Overtaken as error:
             logger.warning("%s: %s", self.name, error)
         finally:
@@ -230,6 +250,15 @@ class Broker:
         while await lease.hold():
             await asyncio.sleep(self.settings.lease / 4)
 
+    async def _tick(self, log: Log) -> None:
+        """Write ticks. A log that takes none, since it is full, is no reason not to tell."""
+        while True:
+            try:
+                await Ticker(log, self.name).run()
+            except LogError as error:
+                logger.warning("%s cannot tick: %s", self.name, error)
+            await asyncio.sleep(MARKED)
+
     async def _mark(self, store: Store, streams: Mark, writer: Writer) -> None:
         """Say now and then how far was told."""
         marked = streams
@@ -237,8 +266,9 @@ class Broker:
             mark = msgspec.structs.replace(streams, sequence=self._known().sequence, out=writer.sequence)
             await asyncio.sleep(MARKED)
             if mark != marked and mark.out <= writer.acknowledged:
-                await store.mark(mark)
-                marked = mark
+                with self._spared():
+                    await store.mark(mark)
+                    marked = mark
 
     # ---- snapshots -------------------------------------------------------------------------------
 
@@ -246,14 +276,26 @@ class Broker:
         """Write snapshots. One that tells leaves it to the silent ones, and does it only if nobody else does."""
         while True:
             await asyncio.sleep(min(1.0, self.settings.snapshot_seconds / 4))
-            state, patience = self._known(), 1 if self.writer is None else 2
-            records = [record for record in await store.records() if record.log == state.log]
-            latest = max(records, key=lambda record: record.sequence, default=None)
-            since, age = (latest.sequence, time.time() - latest.time) if latest else (0, math.inf)
-            new = state.sequence - since
-            overdue = age > patience * self.settings.snapshot_seconds or new > patience * self.settings.snapshot_packets
-            if new > 0 and overdue:
-                await self._save(log, store)
+            with self._spared():
+                await self._snapshot_if_due(log, store)
+
+    @contextmanager
+    def _spared(self) -> Iterator[None]:
+        """What fails here can be done later; if the server is lost, others notice."""
+        try:
+            yield
+        except LogError as error:
+            logger.warning("%s: %s", self.name, error)
+
+    async def _snapshot_if_due(self, log: Log, store: Store) -> None:
+        state, patience = self._known(), 1 if self.writer is None else 2
+        records = [record for record in await store.records() if record.log == state.log]
+        latest = max(records, key=lambda record: record.sequence, default=None)
+        since, age = (latest.sequence, time.time() - latest.time) if latest else (0, math.inf)
+        new = state.sequence - since
+        overdue = age > patience * self.settings.snapshot_seconds or new > patience * self.settings.snapshot_packets
+        if new > 0 and overdue:
+            await self._save(log, store)
 
     async def _save(self, log: Log, store: Store) -> None:
         """Write a snapshot, and drop what it makes needless."""
@@ -285,14 +327,20 @@ class Broker:
 
 
 async def _any_of(*works: Coroutine[Any, Any, Any]) -> None:
-    """Do all at once, until one is done or fails; then the others are cancelled."""
+    """Do all at once, until one is done or fails; then the others are ended."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*tasks)
     for task in tasks:
         if task in done:
             task.result()
+
+
+async def end(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel until they are done: `asyncio.wait_for`, which the client uses, may miss one (python/cpython#86296)."""
+    while waiting := [task for task in tasks if not task.done()]:
+        for task in waiting:
+            task.cancel()
+        await asyncio.wait(waiting, timeout=0.1)

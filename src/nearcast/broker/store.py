@@ -164,8 +164,7 @@ def packed(kernel: Kernel) -> bytes:
     """The tables of a kernel, each an Arrow file, in an Arrow file of them all."""
     tables = snapshot(kernel)
     held = pa.table({"name": list(tables), "data": pa.array(map(_file, tables.values()), pa.large_binary())})
-    data: bytes = _file(held).to_pybytes()
-    return data
+    return _file(held)
 
 
 def unpacked(data: bytes, name: str) -> Kernel:
@@ -179,8 +178,9 @@ def unpacked(data: bytes, name: str) -> Kernel:
     return restore(tables)
 
 
-def _file(table: pa.Table) -> pa.Buffer:
+def _file(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
-    return sink.getvalue()
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 
+import msgspec
 from nats.aio.msg import Msg
 
 from nearcast.broker.outbox import Item
@@ -20,7 +21,7 @@ from nearcast.errors import LogError
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.subjects import OUT_STREAM
-from nearcast.log.telling import Tail, check_ack, check_same, check_size, headers_of
+from nearcast.log.telling import HEADERS, Tail, check_ack, check_same, headers_of
 
 __all__ = ["Writer"]
 
@@ -46,6 +47,7 @@ class Writer:
         self._more, self._room = asyncio.Event(), asyncio.Event()
         self._fault: LogError | None = None
         self._heard = 0.0
+        self._ended = False
 
     def give(self, items: Iterable[Item]) -> None:
         """Have what comes after the end of the stream written; what is there already is passed over."""
@@ -66,7 +68,7 @@ class Writer:
 
     async def room(self) -> None:
         """Wait until there is not too much to write."""
-        while len(self._waiting) > WAITING:
+        while len(self._waiting) > WAITING and not self._ended:
             self._room.clear()
             await self._room.wait()
 
@@ -79,6 +81,8 @@ class Writer:
             try:
                 await self._pump(inbox)
             finally:
+                self._ended = True
+                self._room.set()
                 if not client.is_closed:
                     await answers.unsubscribe()
 
@@ -99,19 +103,31 @@ class Writer:
             await self._more.wait()
             return
         try:
-            await asyncio.wait_for(self._more.wait(), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                await self._more.wait()
         except TimeoutError:
             if self._sent > self.acknowledged and time.monotonic() > self._heard + PATIENCE:
                 raise LogError(f"stream {OUT_STREAM!r}: no answer to message {self.acknowledged + 1}") from None
 
     async def _send(self, item: Item, inbox: str) -> None:
-        check_size(self._log.client, item.id, item.payload)
         if self._sent == self.acknowledged:
             self._heard = time.monotonic()
         headers = headers_of(item.id, item.place)
         headers["Nats-Expected-Last-Sequence"] = str(self._sent)
         self._sent += 1
         await self._log.client.publish(item.subject, item.payload, reply=f"{inbox}.{self._sent}", headers=headers)
+
+    def _fitting(self, payload: bytes) -> bytes:
+        """As much of a notification as the server takes: one that is too large says so, and what it is about."""
+        if len(payload) + HEADERS <= self._log.client.max_payload:
+            return payload
+        said = msgspec.json.decode(payload)
+        short = {**said, "content": None, "why": {}, "cut": True}
+        short.pop("values", None)
+        data = msgspec.json.encode(short)
+        if len(data) + HEADERS <= self._log.client.max_payload:
+            return data
+        return msgspec.json.encode({"id": said["id"], "time": said["time"], "kind": said["kind"], "cut": True})
 
     async def _hear(self, answer: Msg) -> None:
         sequence = int(answer.subject.rpartition(".")[2])

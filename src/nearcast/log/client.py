@@ -97,12 +97,20 @@ class Log:
             try:
                 there = (await self._streams().stream_info(wanted.name)).config
             except stream_errors.NotFoundError:
-                await self._streams().add_stream(wanted)
-                return
+                there = await self._add(wanted)
         for name in ("subjects", "storage", "retention", "discard"):
             is_, should = (getattr(config, name) or None for config in (there, wanted))
             if is_ != should:
                 raise LogError(f"stream {wanted.name!r} has {name} {is_!r} where nearcast needs {should!r}")
+
+    async def _add(self, wanted: api.StreamConfig) -> api.StreamConfig:
+        """The stream as it is then: someone else may have made it meanwhile, a little differently."""
+        try:
+            return (await self._streams().add_stream(wanted)).config
+        except stream_errors.BadRequestError as error:
+            if error.err_code != _TAKEN:
+                raise
+        return (await self._streams().stream_info(wanted.name or "")).config
 
     def _streams(self) -> JetStreamContext:
         return self.client.jetstream(timeout=PATIENCE)
@@ -168,5 +176,7 @@ class Log:
             return await extent_of(self.client, OPS_STREAM)
 
 
+_TAKEN = 10058
+"""Error of a server: there is a stream of that name, with another configuration."""
 _ENVELOPE = len("NATS/1.0\r\n\r\nNats-Expected-Stream: \r\n") + len(OPS_STREAM)
 """Bytes of headers that every message has."""

@@ -19,6 +19,7 @@ from nearcast.log.reading import extent_of
 from nearcast.log.subjects import BATCH, ORDINAL
 
 __all__ = [
+    "HEADERS",
     "NOWHERE",
     "Overtaken",
     "Place",
@@ -34,7 +35,7 @@ __all__ = [
 Told = tuple[str, str, bytes]
 """A notification's id, its subscriber, and its JSON."""
 
-_HEADERS = 512
+HEADERS = 512
 """The most that the headers of a message take."""
 _OVERTAKEN = {10071, 10201}
 """Errors of a server: the stream does not end where it was said to, or has an id that is about to be written."""
@@ -101,7 +102,7 @@ def headers_of(id_: str, place: Place) -> dict[str, str]:
 
 def check_size(client: Client, id_: str, payload: bytes) -> None:
     """Whether a server takes it; it hangs up on whoever sends more."""
-    if len(payload) + _HEADERS > client.max_payload:
+    if len(payload) + HEADERS > client.max_payload:
         raise LogError(
             f"notification {id_} of {len(payload):,} bytes is too large: the server takes "
             f"{client.max_payload:,}, headers included; raise its max_payload"

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from nats.errors import NoRespondersError
+
+from nearcast.language.oplog import decode_op
+from nearcast.log.client import Log
+from nearcast.log.packet import encode_lines
+from nearcast.log.server import NatsServer
+from nearcast.match.reference import Reference
+from tests.broker.heard import ask, everything, running, tells_up_to, until
+
+NEAR = "SELECT WHERE &location WITHIN 1000 m OF #location"
+SCENE: list[dict[str, Any]] = [
+    {"op": "layer", "name": "z", "features": {"type": "FeatureCollection", "features": []}},
+    {"op": "publish", "client": "bo", "id": "me", "text": 'PUBLISH CONTENT {"is": "bo"}'},
+    {"op": "publish", "client": "shy", "id": "me", "text": "PUBLISH TO #kind = 'friend'"},
+    {"op": "subscribe", "client": "al", "id": "s", "text": NEAR},
+    {"op": "client", "client": "pal", "attributes": {"kind": "friend"}},
+    *({"op": "move", "client": name, "lon": 0, "lat": 0} for name in ("al", "bo", "shy", "pal")),
+]
+
+
+def line(time: float = 1, **op: object) -> str:
+    return json.dumps({"time": time, **op})
+
+
+@dataclass
+class Scene:
+    log: Log
+    last: int
+
+    async def say(self, *lines: str) -> int:
+        return await self.log.append(encode_lines(lines))
+
+    async def ask(self, question: str, **asked: object) -> dict[str, Any]:
+        return await ask(self.log.client, question, **asked)
+
+
+@asynccontextmanager
+async def scene(url: str) -> AsyncIterator[Scene]:
+    async with Log(url) as log, running(url) as broker:
+        await log.create(live=True)
+        last = await log.append(encode_lines([line(**op) for op in SCENE]))
+        await tells_up_to(broker, last)
+        yield Scene(log, last)
+
+
+async def test_who_wrote_reads_what_it_wrote(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        for n in range(20):
+            text = "PUBLISH" if n % 2 else f"PUBLISH EXPIRES {n + 1} s"
+            last = await at.say(line(time=2, op="publish", client="al", id=f"p{n}", text=text))
+            answer = await at.ask("statements", client="al", after=last)
+            assert {"id": f"p{n}", "text": text} in answer["publications"]
+        assert answer["subscriptions"] == [{"id": "s", "text": NEAR}]
+
+
+async def test_what_was_refused_and_why(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        last = await at.say(
+            line(op="retract", client="al", id="nothing"),
+            line(time=2, op="move", client="al", lon=0, lat=0),
+            line(op="subscribe", client="al", id="t", text="SELECT WHERE"),
+            "{",
+        )
+        answer = await at.ask("applied", after=last)
+        assert [(r["index"], r["kind"]) for r in answer["refused"]] == [(0, "retract"), (2, "subscribe"), (3, "")]
+        assert answer["refused"][0]["reason"] == "client 'al' has no publication 'nothing'"
+        assert await at.ask("applied", after=at.last) == {"refused": []}
+        assert (await at.ask("applied"))["kind"] == "OpError"
+        assert (await at.ask("applied", after=0))["kind"] == "Forgotten"
+
+
+async def test_the_state_and_where_it_goes_on(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        answer = await at.ask("state", client="al", after=at.last)
+        (found,) = answer["notifications"]
+        assert (found["kind"], found["publisher"], found["content"]) == ("snapshot", "bo", {"is": "bo"})
+        assert answer["sequence"] == len(await everything(server.url))
+        last = await at.say(line(time=5, op="move", client="bo", lon=1, lat=1))
+        gone = await at.ask("state", client="al", after=last)
+        assert gone["notifications"] == []
+        assert gone["sequence"] == answer["sequence"] + 1
+
+
+async def test_a_query_sees_what_its_client_may_see_and_changes_nothing(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        before = len(await everything(server.url))
+        seen = {
+            who: [n["publisher"] for n in (await at.ask("query", client=who, text=NEAR))["notifications"]]
+            for who in ("al", "pal", "stranger")
+        }
+        assert seen == {"al": ["bo"], "pal": ["bo", "shy"], "stranger": []}
+        assert (await at.ask("query", client="al", text="SELECT WHERE"))["kind"] == "LanguageError"
+        assert (await at.ask("query", client="al", text="PUBLISH"))["kind"] == "OpError"
+        assert (await at.ask("query", text=NEAR))["error"] == "client: is missing"
+        assert (await at.ask("query", client="al", text="SELECT FROM nowhere"))["kind"] == "UnknownName"
+        assert (await at.ask("health"))["clients"] == 4
+        assert len(await everything(server.url)) == before
+
+
+async def test_whom_a_client_may_see(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        (bo,) = (await at.ask("clients", client="al"))["clients"]
+        assert bo == {"client": "bo", "publications": ["me"], "time": "1970-01-01T00:00:01Z", "lon": 0.0, "lat": 0.0}
+        found = await at.ask("clients", client="pal")
+        assert [one["client"] for one in found["clients"]] == ["bo", "shy"]
+        assert (await at.ask("clients", client="pal", box=[1, 1, 2, 2]))["clients"] == []
+        assert await at.ask("clients", client="pal", limit=1) == {"clients": [bo], "more": True}
+
+
+async def test_an_explanation_says_nothing_of_what_is_hidden(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        (bo,) = (await at.ask("explain", client="al", subscription="s"))["explanations"]
+        assert (bo["publisher"], bo["told"], bo["summary"]) == ("bo", True, "matches, and was told")
+        assert [(c["clause"], c["holds"]) for c in bo["conditions"]] == [("WHERE", True)]
+        hidden = await at.ask("explain", client="al", subscription="s", publisher="shy")
+        assert hidden == await at.ask("explain", client="al", subscription="s", publisher="nobody")
+        last = await at.say(line(time=5, op="move", client="bo", lon=1, lat=1))
+        (bo,) = (await at.ask("explain", client="al", subscription="s", after=last))["explanations"]
+        assert (bo["told"], bo["summary"]) == (False, "WHERE does not hold")
+
+
+async def test_health(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        await at.say("{")
+        health = await at.ask("health", after=at.last + 1)
+        counts = {name: health[name] for name in ("clients", "publications", "subscriptions", "regions", "lag")}
+        assert counts == {"clients": 4, "publications": 2, "subscriptions": 1, "regions": 0, "lag": 0}
+        assert (health["broker"], health["sequence"]) == ("one", at.last + 1)
+        assert health["counts"] == {"packets": 2, "ops": 10, "told": 1, "refused": 1, "unreadable": 0, "stale": 0}
+
+
+async def test_what_is_no_question(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        assert "nobody answers 'meaning'" in (await at.ask("meaning"))["error"]
+        assert "not a request" in (await at.ask("state", client=3))["error"]
+
+
+async def test_one_that_is_silent_does_not_answer(server: NatsServer) -> None:
+    async with Log(server.url) as log, running(server.url, "one") as one:
+        await until(lambda: one.writer)
+        async with running(server.url, "two") as two:
+            await until(lambda: two.state)
+            await asyncio.sleep(0.3)
+            assert [(await ask(log.client, "health"))["broker"] for _ in range(5)] == ["one"] * 5
+            assert two.writer is None
+    async with Log(server.url) as log:
+        with pytest.raises(NoRespondersError):
+            await ask(log.client, "health")
+
+
+def test_the_scene_is_as_it_seems() -> None:
+    reference = Reference()
+    told = [n for op in SCENE for n in reference.apply(decode_op(line(**op)))]
+    assert [(n.subscriber, n.publisher) for n in told] == [("al", "bo")]
