@@ -63,6 +63,10 @@ def test_a_client_acts_for_itself() -> None:
     assert Identity("boss", Role.OPERATOR).acting_for("ann") == "ann"
     with pytest.raises(GatewayError, match="cannot act for another"):
         Identity("ann").acting_for("bob")
+    assert Identity("boss", Role.OPERATOR).acting_for("\U0001f68c" * 85)
+    with pytest.raises(GatewayError, match="a client needs an id that takes 1 to 1024 bytes") as raised:
+        Identity("boss", Role.OPERATOR).acting_for("x" * 1025)
+    assert raised.value.status == 422
     with pytest.raises(GatewayError, match="only an operator"):
         Identity("ann").must_operate()
 
