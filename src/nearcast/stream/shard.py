@@ -153,7 +153,10 @@ class _Fixes:
         self._kernel = kernel
         self.row = np.concatenate([_codes(kernel.clients.rows_of, b["client"]) for b in batches])
         self.time: Wholes = np.concatenate([b["time"].view(pa.int64()).to_numpy() for b in batches])
-        self.position: Reals = np.column_stack([np.concatenate([_reals(b, name) for b in batches]) for name in NUMBERS])
+        self.position: Reals = np.full((len(self.row), len(NUMBERS)), np.nan)
+        for column, name in enumerate(NUMBERS):
+            if any(b.schema.get_field_index(name) >= 0 for b in batches):
+                np.concatenate([_reals(b, name) for b in batches], out=self.position[:, column])
         paths = [_column(b, "place", pa.string()) for b in batches]
         self.place = np.concatenate([_codes(kernel.clients.paths.codes_of, column) for column in paths])
         said = [b.schema.get_field_index("attributes") >= 0 for b in batches]
