@@ -9,10 +9,10 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich import box
@@ -36,6 +36,9 @@ from nearcast.model import op as ops
 from nearcast.model.moment import micros, parse_time, time_text
 from nearcast.model.notification import Notification
 from nearcast.model.statement import Statement, Subscription
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["main"]
 
@@ -324,7 +327,9 @@ def backtest(  # noqa: PLR0913, PLR0917  # an option each
     if fixes and not any(isinstance(op, ops.Subscribe) for op in defined):
         raise click.UsageError("there is nothing to match: give --layer, --subscriptions or --pairs")
     test = Backtest(out, fixes, log, defined, _renamed(columns), micros(lateness), overwrite, shards, slices)
-    summary = run_backtest(spark_session("nearcast backtest", master), test)
+    spark = spark_session("nearcast backtest", master)
+    with _watched(spark, as_json):
+        summary = run_backtest(spark, test)
     if as_json:
         click.echo(json.dumps(summary))
         return
@@ -370,7 +375,9 @@ def tracks(  # noqa: PLR0913, PLR0917  # an option each
     radius = _amount(parse_length, stay_radius, "--stay-radius", "50m")
     least = timedelta(microseconds=_amount(parse_duration, stay_time, "--stay-time", "5min"))
     job = TrackJob(out, fixes, _renamed(columns), max_speed, accuracy, radius, least, known, overwrite)
-    summary = write_tracks(spark_session("nearcast tracks", master), job)
+    spark = spark_session("nearcast tracks", master)
+    with _watched(spark, as_json):
+        summary = write_tracks(spark, job)
     if as_json:
         click.echo(json.dumps(summary))
         return
@@ -500,15 +507,29 @@ class _Progress:
         elif self.live:
             rate = batch.get("rows", 0) / max(batch.get("seconds", 0.0), 0.001)
             text = f"batch {batch['batch']}: {batch.get('rows', 0)} rows, {rate:,.0f} rows/s; {self.told} notifications"
-            click.echo(f"\r\x1b[2K{text}", nl=False, err=True)
+            _line(text + (f"; {batch['lag']} messages behind" if "lag" in batch else ""))
 
     def end(self, counts: Counter[str]) -> None:
         if self.live:
-            click.echo("\r\x1b[2K", nl=False, err=True)
+            _line("")
         if self.as_json:
             click.echo(json.dumps({**counts, "seconds": round(time.monotonic() - self.start, 3)}))
         else:
             click.echo(f"{counts['notifications']} notifications from {counts['rows']} rows")
+
+
+@contextmanager
+def _watched(spark: SparkSession, as_json: bool) -> Iterator[None]:
+    """Where a person waits, say how far Spark is."""
+    from nearcast.stream.progress import watched  # noqa: PLC0415  # Spark is heavy
+
+    with watched(spark, _line) if sys.stderr.isatty() and not as_json else nullcontext():
+        yield
+
+
+def _line(text: str) -> None:
+    """In place of the line that was there."""
+    click.echo(f"\r\x1b[2K{text}", nl=False, err=True)
 
 
 @contextmanager

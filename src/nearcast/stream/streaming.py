@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from nearcast.errors import PipelineError
+from nearcast.errors import LogError, PipelineError
 from nearcast.language.oplog import decode_op
 from nearcast.log.client import Log
 from nearcast.log.packet import decode
@@ -86,7 +86,7 @@ def run_stream(
         done = _sink(batch, number, stream)
         counts.update(done)
         if told is not None:
-            told({"batch": number, **done, "seconds": round(time.monotonic() - start, 3)})
+            told({"batch": number, **done, **_lag(stream, number), "seconds": round(time.monotonic() - start, 3)})
 
     try:
         query = _query(spark, stream, sink)
@@ -199,6 +199,23 @@ def _lines(told: bytes) -> Iterator[tuple[str, str, bytes]]:
     for batch in unpack([told]):
         for row in batch.to_pylist():
             yield row["id"], row["subscriber"], json.dumps(row, default=str).encode()
+
+
+def _lag(stream: Stream, number: int) -> dict[str, int]:
+    """How many messages of a log came since the batch began, as far as can be found out."""
+    if stream.nats is None:
+        return {}
+    noted = (stream.checkpoint / "spark" / "offsets" / str(number)).read_text(encoding="utf-8").splitlines()
+    taken = json.loads(noted[-1])["sequence"]
+    try:
+        return {"lag": max(0, asyncio.run(_last(stream.nats)) - taken)}
+    except LogError:
+        return {}  # the log is away for a moment, and the batch is done all the same
+
+
+async def _last(url: str) -> int:
+    async with Log(url) as log:
+        return await log.last_sequence()
 
 
 # ---- the job ---------------------------------------------------------------------------------------------
