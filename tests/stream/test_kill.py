@@ -93,7 +93,7 @@ def test_everything_is_told_once(tmp_path: Path) -> None:
     told = expected(statements, log)
     with NatsServer(tmp_path / "nats") as server:
         asyncio.run(append(server.url, log))
-        most = max(5, len(log) // 50 // (2 * KILLS + 4))
+        most = max(5, len(log) // 50 // (8 * KILLS))
         command = [
             sys.executable, "-m", "nearcast.cli", "stream", "--nats", server.url, "--to-nats", server.url, "--once",
             "--subscriptions", str(statements), "--out", str(out), "--most", str(most),
@@ -114,7 +114,7 @@ def test_everything_is_told_once(tmp_path: Path) -> None:
         subprocess.run(command, check=True, timeout=600, stdout=subprocess.DEVNULL)
         assert rows_in(out) == rows_of(told)
         assert Counter(asyncio.run(heard(server.url))) == Counter(n.id for n in told)
-    assert killed >= min(KILLS, 1)
+    assert killed == KILLS or (killed and OPS < 10_000), f"it ended after {killed} kills"
 
 
 def _done(out: Path) -> int:
