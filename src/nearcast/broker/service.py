@@ -27,7 +27,7 @@ from nearcast.broker.recovery import SAFE, State, Stuck, needed, restored, told_
 from nearcast.broker.store import Mark, Record, Store, packed
 from nearcast.broker.writer import Writer
 from nearcast.errors import LogError
-from nearcast.log.client import Log
+from nearcast.log.client import OUT_BYTES, Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.lease import SECONDS, Lease
 from nearcast.log.packet import Packet
@@ -66,7 +66,7 @@ class Settings:
     """Packets of the log that are kept in any case, for other readers of it."""
     ticks: bool = True
     """Whether to write ticks; if not, timers fire only when others do."""
-    out_bytes: int | None = 2**30
+    out_bytes: int = OUT_BYTES
     """Bytes of notifications that are kept for clients that come back; the oldest are dropped."""
 
 

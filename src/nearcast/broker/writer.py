@@ -26,7 +26,9 @@ from nearcast.log.telling import HEADERS, Tail, check_ack, check_same, headers_o
 __all__ = ["Writer"]
 
 IN_FLIGHT = 4096
-"""Messages that wait for an answer."""
+"""Messages of which it is not known yet that they are there."""
+ANSWERED = 64
+"""Of so many, one asks for an answer, and so does the last: what is taken says that all before it was."""
 WAITING = 20_000
 """Messages that wait to be sent, before whoever makes them is made to wait."""
 _NOBODY = b'{"error": {"description": "there is no such stream any more"}}'

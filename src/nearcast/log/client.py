@@ -19,12 +19,13 @@ from nearcast.log.packet import Packet
 from nearcast.log.reading import Entry, Extent, check_range, extent_of, fetch
 from nearcast.log.subjects import OPS_STREAM, OPS_SUBJECT, OUT_STREAM, OUT_SUBJECTS
 
-__all__ = ["Log"]
+__all__ = ["OUT_BYTES", "Log"]
 
 DUPLICATES = 10.0
 """Seconds for which a server remembers ids. The sink does not count on it, and every id takes memory."""
 
-
+OUT_BYTES = 2**30
+"""Notifications that are kept for clients that come back."""
 IN_FLIGHT = 256
 """Packets that wait for an answer. More would wait no less, and some for longer than anyone has patience."""
 
@@ -61,7 +62,8 @@ class Log:
         """Make the streams that are missing, and check those that are there.
 
         A log of ops that is full refuses what comes, since one that drops its beginning cannot be replayed.
-        Notifications can be told again from the ops, so their stream drops the oldest. Neither is bounded unless told.
+        Notifications can be told again from the ops, so their stream drops the oldest. Neither is bounded unless told,
+        but for notifications with ``live``, of which 1 GiB is kept.
 
         With ``live`` a broker tells, which tells again what a crash of the server lost. So notifications are
         acknowledged before they are on disk, unless they are replicated: 56,000 a second instead of 6,000, and in
@@ -82,7 +84,7 @@ class Log:
             api.StreamConfig(
                 OUT_STREAM,
                 subjects=[OUT_SUBJECTS],
-                max_bytes=out_bytes,
+                max_bytes=OUT_BYTES if live and out_bytes is None else out_bytes,
                 discard=api.DiscardPolicy.OLD,
                 allow_direct=True,
                 allow_atomic=not live,
