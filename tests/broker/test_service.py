@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -17,8 +18,9 @@ from nearcast.log.client import Log as OpLog
 from nearcast.log.connection import connection
 from nearcast.log.packet import Packet, encode_lines
 from nearcast.log.server import NatsServer
-from nearcast.log.subjects import OPS_STREAM, OUT_STREAM, SNAPSHOTS, out_subject
+from nearcast.log.subjects import LEASES, OPS_STREAM, OUT_STREAM, SNAPSHOTS, out_subject
 from nearcast.log.telling import Overtaken, Place, headers_of
+from nearcast.model.op import Tick
 from nearcast.testing import Log, logs, run
 from tests.broker.heard import QUIET, Heard, append, everything, expected, packets_of, running, tells_up_to, told, until
 
@@ -134,9 +136,7 @@ async def test_what_the_stream_lost_is_told_again(server: NatsServer) -> None:
         await asyncio.wait_for(written(server.url, last), 10)
         before = await everything(server.url)
         await lose_tail(server.url, keep=len(before) // 2)
-        assert broker.writer is not None
-        broker.writer._fault = Overtaken("the stream is not what it was")
-        broker.writer._more.set()
+        fail(broker)
         await until(lambda: broker.writer is None)
         await tells_up_to(broker, last)
         assert broker.counts["packets"] == last, "it need not apply anything again"
@@ -214,3 +214,73 @@ async def test_bad_packets_are_counted_and_passed_over(server: NatsServer) -> No
         await tells_up_to(broker, last)
         assert (broker.counts["unreadable"], broker.counts["refused"]) == (2, 2)
     assert told(await everything(server.url)) == wanted(lines)
+
+
+async def test_one_that_kept_too_little_begins_again_from_a_snapshot(server: NatsServer) -> None:
+    lines = city(300)
+    packets = packed_lines(lines)
+    async with running(server.url, settings=SNAPPY) as broker:
+        last = await append(server.url, packets[:30])
+        await tells_up_to(broker, last)
+        await asyncio.wait_for(written(server.url, last), 10)
+        last = await append(server.url, packets[30:])
+        await tells_up_to(broker, last)
+        before = await everything(server.url)
+        broker._known().outbox._messages = 5
+        broker._known().outbox.add(last, [])
+        await lose_tail(server.url, keep=len(before) // 2)
+        fail(broker)
+        await until(lambda: broker.counts["packets"] > last)
+        await tells_up_to(broker, last)
+    assert await everything(server.url) == before
+
+
+def fail(broker: Broker) -> None:
+    """As if an answer had said that another wrote."""
+    assert broker.writer is not None
+    broker.writer._fault = Overtaken("the stream is not what it was")
+    broker.writer._more.set()
+
+
+async def test_one_that_lost_its_lease_falls_silent_and_nothing_is_told_twice(server: NatsServer) -> None:
+    lines = city(400)
+    packets = packed_lines(lines)
+    async with running(server.url, "one") as one, OpLog(server.url) as log:
+        await tells_up_to(one, await append(server.url, packets[:20]))
+        async with running(server.url, "two") as two:
+            await until(lambda: two.state and two.state.sequence == 20)
+            await (await log.client.jetstream().key_value(LEASES)).purge("broker")
+            last = await append(server.url, packets[20:])
+            await until(lambda: two.writer is not None)
+            await until(lambda: one.writer is None)
+            await tells_up_to(two, last)
+            await until(lambda: one.state and one.state.sequence == last)
+        await tells_up_to(one, last)
+    assert told(await everything(server.url)) == wanted(lines)
+
+
+async def test_ticks_come_from_the_one_that_tells(server: NatsServer) -> None:
+    settings = replace(QUIET, ticks=True)
+    async with running(server.url, "one", settings) as one, running(server.url, "two", settings) as two:
+        await until(lambda: one.state and two.state and min(one.state.sequence, two.state.sequence) >= 2)
+        assert one._known().kernel.marks.everyone == two._known().kernel.marks.everyone
+        async with OpLog(server.url) as log:
+            ops = [decode_op(entry.payload) async for entry in log.read(1, await log.last_sequence())]
+        assert all(isinstance(op, Tick) for op in ops)
+        assert sorted(op.time for op in ops) == [op.time for op in ops]
+
+
+async def test_a_notification_that_is_too_large_says_so(tmp_path: Path) -> None:
+    with NatsServer(tmp_path, max_payload=4096) as server:
+        content = json.dumps({"long": "x" * 3600})
+        lines = [
+            json.dumps({"op": "publish", "time": 1, "client": "bo", "id": "me", "text": f"PUBLISH CONTENT {content}"}),
+            json.dumps({"op": "subscribe", "time": 1, "client": "al", "id": "s", "text": "SELECT"}),
+        ]
+        last = await append(server.url, packed_lines(lines, 1))
+        async with running(server.url) as broker:
+            await tells_up_to(broker, last)
+        (heard,) = await everything(server.url)
+        assert told([heard]) == wanted(lines)
+        said = json.loads(heard.payload)
+        assert (said["content"], said["cut"]) == (None, True)

@@ -25,6 +25,7 @@ from nearcast.errors import SnapshotError
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.subjects import BROKER, SNAPSHOTS
+from nearcast.log.telling import HEADERS
 from nearcast.match.kernel import Kernel
 from nearcast.match.state import restore, snapshot
 
@@ -32,6 +33,8 @@ __all__ = ["Mark", "Record", "Store", "packed", "unpacked"]
 
 _LIST, _TOLD = "snapshots", "told"
 _OBJECTS = f"OBJ_{SNAPSHOTS}"
+_CHUNK = 128 * 2**10
+"""Bytes of a message that is a part of a snapshot; fewer if the server takes fewer."""
 _SPEED = 10 * 2**20
 """Bytes a second that a server gives at least."""
 T = TypeVar("T")
@@ -125,7 +128,9 @@ class Store:
         name = sha256(data).hexdigest()
         with explained(self._log.url, SNAPSHOTS):
             first = (await self._jetstream.stream_info(_OBJECTS)).state.last_seq + 1
-            await self._objects.put(name, data)
+            part = min(_CHUNK, self._log.client.max_payload - HEADERS)
+            meta = api.ObjectMeta(name=name, options=api.ObjectMetaOptions(max_chunk_size=part))
+            await self._objects.put(name, data, meta)
         return name, first
 
     async def load(self, record: Record) -> Kernel:

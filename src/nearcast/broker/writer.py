@@ -117,7 +117,8 @@ class Writer:
         headers = headers_of(item.id, item.place)
         headers["Nats-Expected-Last-Sequence"] = str(self._sent)
         self._sent += 1
-        await self._log.client.publish(item.subject, item.payload, reply=f"{inbox}.{self._sent}", headers=headers)
+        reply = f"{inbox}.{self._sent}" if not self._waiting or self._sent % ANSWERED == 0 else ""
+        await self._log.client.publish(item.subject, self._fitting(item.payload), reply=reply, headers=headers)
 
     def _fitting(self, payload: bytes) -> bytes:
         """As much of a notification as the server takes: one that is too large says so, and what it is about."""
