@@ -18,6 +18,8 @@ __all__ = ["PATIENCE", "Broker", "Refused", "State"]
 
 PATIENCE = 11.0
 """Seconds for a broker to answer. It waits ten for a packet to be applied."""
+HEALTHY = 3.0
+"""Seconds after which one that does not say how it is counts as away."""
 AGAIN = 0.1
 """Seconds before one that was not there is asked again."""
 
@@ -74,7 +76,7 @@ class Broker:
     async def health(self) -> bytes | None:
         """How the broker is; None if none answers at once."""
         try:
-            return await self._asked("health", {}, 1.0)
+            return await self._asked("health", {}, HEALTHY)
         except (client_errors.Error, OSError, GatewayError):
             return None
 
