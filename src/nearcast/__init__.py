@@ -9,6 +9,7 @@ subscriptions and hear something only when the answer changes.
     feed        ops as Arrow batches in, notifications out
     snapshot    the state of a kernel on disk, and back
     log/        ops on NATS
+    broker/     the log applied as it grows, and what follows told within milliseconds
     gateway/    HTTP, server-sent events and WebSocket in front of the log
     client      a client of the gateway, for programs
     serve       a NATS server, brokers and a gateway, each a process that is kept running
@@ -16,7 +17,7 @@ subscriptions and hear something only when the answer changes.
     testing     strategies that make random statements and logs
     cli         the command ``nearcast``, with live_cli for what speaks with a gateway
 
-Dependencies point one way: model ← language, match ← log, stream ← gateway ← serve ← cli.
+Dependencies point one way: model ← language, match ← log, stream ← broker, gateway ← serve ← cli.
 The names below are the public ones.
 """
 
