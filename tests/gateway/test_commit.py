@@ -100,22 +100,44 @@ async def test_no_server_no_answer(server: NatsServer) -> None:
             assert (await client.post("/v1/positions", json=fix)).status_code == 202
 
 
+async def test_a_gateway_that_is_to_stop_ends_its_streams(server: NatsServer, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.json"
+    token, port = add_token(tokens, "ann"), free_port("127.0.0.1")
+    with subprocess.Popen(gateway_command(server.url, port, tokens), stderr=subprocess.PIPE) as process:
+        async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as client:
+            await listening(client, f"http://127.0.0.1:{port}")
+            async with client.stream("GET", f"http://127.0.0.1:{port}/v1/events") as stream:
+                lines = stream.aiter_lines()
+                await anext(lines)
+                process.terminate()
+                async with asyncio.timeout(3):
+                    assert [line async for line in lines if line] == []
+        _, said = process.communicate(timeout=10)
+        assert (process.returncode, said) == (0, b"")
+
+
+async def listening(client: httpx.AsyncClient, url: str) -> None:
+    """Wait until a gateway listens."""
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await client.get(f"{url}/v1/openapi.json")
+            except httpx.ConnectError:
+                await asyncio.sleep(0.02)
+            else:
+                return
+
+
+def gateway_command(url: str, port: int, tokens: Path) -> list[str]:
+    options = ["--nats", url, "--port", str(port), "--tokens", str(tokens)]
+    return [sys.executable, "-m", "nearcast.gateway", *options]
+
+
 async def test_what_a_killed_gateway_acknowledged_is_in_the_log(server: NatsServer, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.json"
     token, port = add_token(tokens, "ann"), free_port("127.0.0.1")
-    command = [
-        sys.executable,
-        "-m",
-        "nearcast.gateway",
-        "--nats",
-        server.url,
-        "--port",
-        str(port),
-        "--tokens",
-        str(tokens),
-    ]
     acknowledged: list[int] = []
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen(gateway_command(server.url, port, tokens)) as process:
         headers = {"Authorization": f"Bearer {token}"}
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
 
@@ -128,12 +150,7 @@ async def test_what_a_killed_gateway_acknowledged_is_in_the_log(server: NatsServ
                     if response.status_code == 202:
                         acknowledged.append(number)
 
-            while True:
-                try:
-                    await client.get("/v1/openapi.json")
-                    break
-                except httpx.ConnectError:
-                    await asyncio.sleep(0.02)
+            await listening(client, "")
             ended = await asyncio.gather(*(say(n) for n in range(8)), return_exceptions=True)
             assert all(isinstance(error, httpx.HTTPError) for error in ended)
     there = {json.loads(line)["time"] for packet in await lines_of(server.url) for line in packet}

@@ -75,7 +75,7 @@ async def _pass_on(gateway: Gateway, feed: Feed, send: Sender) -> None:
         events = await feed.take(gateway.settings.heartbeat)
         if events:
             await _send(send, b"".join(event.frame for event in events))
-        else:
+        elif not feed.is_closed:
             await _send(send, b"id: %d\n\n" % feed.reached)
         if time.monotonic() > due:
             if sent > written:
