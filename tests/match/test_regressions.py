@@ -10,6 +10,8 @@ from nearcast.errors import LanguageError
 from nearcast.language.format import statement_text
 from nearcast.language.oplog import decode_op, encode_op, statement_to_op
 from nearcast.language.parse import parse
+from nearcast.match.kernel import Kernel
+from nearcast.match.reference import Reference
 from nearcast.model.moment import MICROS, parse_time, time_text
 from tests.match.harness import System
 
@@ -99,3 +101,23 @@ def test_a_layer_from_geojson_reads_back(properties: dict[str, object]) -> None:
     feature = {"type": "Feature", "geometry": {"type": "Point", "coordinates": [1, 2]}, "properties": properties}
     op = decode_op(json.dumps({"op": "layer", "time": 0, "name": "z", "features": [feature]}))
     assert decode_op(encode_op(op)) == op
+
+
+def test_all_that_a_move_turns_is_told_in_order_while_a_publisher_looks_at_steps() -> None:
+    """One of the two is judged pair by pair, since its publisher asks what is crossed; the other is in a lane."""
+    texts = [
+        {"op": "layer", "text": "LAYER y ('1' AT DISC(2.35 48.85, 100 m))"},
+        {"op": "relation", "text": "RELATION r WHERE &location WITHIN 100 m OF #location"},
+        {"op": "move", "client": "a", "lon": 2.35, "lat": 48.85},
+        {"op": "move", "client": "b", "lon": 2.35, "lat": 48.85},
+        {"op": "subscribe", "client": "c", "id": "s", "text": "SELECT WHERE &location IN LAYER y"},
+        {"op": "publish", "client": "a", "id": "p", "text": "PUBLISH TO &location CROSSES &location"},
+        {"op": "subscribe", "client": "a", "id": "s", "text": "SELECT FROM RELATION r"},
+        {"op": "move", "client": "a", "lon": 2.35, "lat": 48.86},
+    ]
+    kernel, reference = Kernel(), Reference()
+    for time, text in enumerate(texts):
+        op = decode_op(json.dumps({**text, "time": time}))
+        told = kernel.apply(op)
+        assert told == reference.apply(op)
+    assert [n.subscriber for n in told] == ["a", "c"]
