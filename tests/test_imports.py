@@ -24,7 +24,7 @@ ALLOWED = {
     "gateway": {"errors", "model", "language", "log", "gateway"},
     "client": {"errors"},
     "serve": {"errors", "log", "gateway"},
-    "live_cli": {"errors", "client", "serve", "gateway"},
+    "live_cli": {"errors", "client", "serve", "gateway", "log"},
     "broker": {"errors", "model", "language", "match", "feed", "snapshot", "log", "broker"},
     "check": {"errors", "model", "language", "match"},
     "demo": {"errors", "model", "language", "match", "stream", "check"},

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -59,6 +60,7 @@ def _say(answer: Any, text: str, as_json: bool) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 is any that is free.")
 @click.option("--tokens", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The file of tokens.")
+@click.option("--keep", type=click.IntRange(min=0), default=0, help="Packets of the log that are not cut off.")
 @click.option("--lazy", is_flag=True, help="Acknowledge before the disk does: faster, and a power cut loses minutes.")
 @as_json
 def serve(as_json: bool, **options: Any) -> None:
@@ -88,6 +90,24 @@ def token(client: str, operator: bool, data: Path, tokens: Path | None, as_json:
     role = Role.OPERATOR if operator else Role.CLIENT
     made = add_token(tokens or data / "tokens.json", client, role)
     _say({"client": client, "role": role, "token": made}, made, as_json)
+
+
+@click.command()
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file.")
+@click.option("--nats", help="The NATS server or cluster; else that of --data.")
+@click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True)
+@as_json
+def export(out: Path, nats: str | None, data: Path, as_json: bool) -> None:
+    """Write the log of a broker into a file of ops, for a backup, `run --ops` or `backtest --ops`."""
+    from nearcast.log.export import export as write  # noqa: PLC0415
+    from nearcast.log.server import url_of  # noqa: PLC0415
+
+    done = asyncio.run(write(nats or url_of(data / "nats"), out))
+    _say(asdict(done), f"{done.ops} ops from packets {done.first} to {done.last}: {out}", as_json)
+    if done.first > 1:
+        click.echo(f"the log begins at packet {done.first}; what came before has been cut off (serve --keep)", err=True)
+    if done.unreadable:
+        click.echo(f"not read: {done.unreadable} packets", err=True)
 
 
 # ---- saying --------------------------------------------------------------------------------------------
@@ -190,4 +210,4 @@ def query(text: str, as_json: bool, **where: Any) -> None:
         click.echo(" ".join(str(name) for name in about if name))
 
 
-COMMANDS = [serve, token, publish, subscribe, move, watch, query]
+COMMANDS = [serve, token, export, publish, subscribe, move, watch, query]

@@ -48,6 +48,8 @@ class Plan:
     port: int = 8080
     """0 is any that is free."""
     tokens: Path | None = None
+    keep: int = 0
+    """Packets of the log that brokers do not cut off, for other readers of it."""
     lazy: bool = False
 
 
@@ -147,7 +149,7 @@ def _tokens(plan: Plan) -> tuple[Path, str | None]:
 
 def _children(plan: Plan, nats: str, tokens: Path) -> list[_Child]:
     python = [sys.executable, "-m"]
-    broker = [*python, "nearcast.broker", "--nats", nats]
+    broker = [*python, "nearcast.broker", "--nats", nats, "--keep", str(plan.keep)]
     gateway = [*python, "nearcast.gateway", "--nats", nats, "--tokens", str(tokens)]
     gateway += ["--host", plan.host, "--port", str(plan.port)]
     brokers = [_Child(f"broker {number}", broker) for number in range(1, plan.brokers + 1)]

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from nearcast.errors import LogError
 
-__all__ = ["NatsServer", "die_with_parent"]
+__all__ = ["NatsServer", "die_with_parent", "url_of"]
 
 PATIENCE = 30.0
 """Seconds for a server to read its folder and listen, and to stop again."""
@@ -135,6 +135,16 @@ class NatsServer:
         with self.log.open("rb") as log:
             log.seek(began)
             return "\n".join(log.read().decode(errors="replace").splitlines()[-_SHOWN:])
+
+
+def url_of(folder: Path) -> str:
+    """Where the server listens that runs on a folder, whoever started it."""
+    for ports in folder.glob("*.ports"):
+        try:
+            return str(json.loads(ports.read_bytes())["nats"][0])
+        except (OSError, ValueError):
+            continue
+    raise LogError(f"no NATS server runs on {folder}")
 
 
 def _settings(folder: Path, port: int, lazy: bool, max_payload: int) -> dict[str, Any]:
