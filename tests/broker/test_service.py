@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from nearcast.broker.service import Broker
+from nearcast.broker import service
+from nearcast.broker.applying import Applied, apply_packet
+from nearcast.broker.service import Broker, end
 from nearcast.broker.store import Record, Store
 from nearcast.errors import LogError
 from nearcast.language.oplog import decode_op, encode_notification, encode_op
@@ -20,6 +24,7 @@ from nearcast.log.packet import Packet, encode_lines
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import LEASES, OPS_STREAM, OUT_STREAM, SNAPSHOTS, out_subject
 from nearcast.log.telling import Overtaken, Place, headers_of
+from nearcast.match.kernel import Kernel
 from nearcast.model.op import Tick
 from nearcast.testing import Log, logs, run
 from tests.broker.heard import QUIET, Heard, append, everything, expected, packets_of, running, tells_up_to, told, until
@@ -284,3 +289,50 @@ async def test_a_notification_that_is_too_large_says_so(tmp_path: Path) -> None:
         assert told([heard]) == wanted(lines)
         said = json.loads(heard.payload)
         assert (said["content"], said["cut"]) == (None, True)
+
+
+async def test_one_that_has_much_to_do_keeps_its_lease(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def slowly(kernel: Kernel, packet: Packet) -> Applied:
+        time.sleep(0.3)
+        return apply_packet(kernel, packet)
+
+    lines = city(40)
+    packets = packed_lines(lines)
+    await append(server.url, packets[:1])
+    with caplog.at_level("INFO"):
+        async with running(server.url) as broker:
+            await tells_up_to(broker, 1)
+            monkeypatch.setattr(service, "apply_packet", slowly)
+            last = await append(server.url, packets[1:])
+            await tells_up_to(broker, last)
+            assert [record.message for record in caplog.records if "silent" in record.message] == []
+    assert told(await everything(server.url)) == wanted(lines)
+
+
+async def test_what_is_ended_twice_leaves_nothing_behind() -> None:
+    """A task that ends others is cancelled again before they are done."""
+    left: list[str] = []
+
+    async def stubborn() -> None:
+        for _ in range(4):
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        left.append("stubborn")
+
+    async def outer() -> None:
+        task = asyncio.create_task(stubborn())
+        try:
+            await asyncio.Event().wait()
+        finally:
+            try:
+                await end(task)
+            finally:
+                left.append("outer")
+
+    work = asyncio.create_task(outer())
+    await asyncio.sleep(0.01)
+    await end(work)
+    assert work.cancelled()
+    assert left == ["stubborn", "outer"]

@@ -29,6 +29,10 @@ SILENCE = 3.5
 _ACK = "$JS.ACK."
 _BREATH = 0.01
 """Seconds after which others get their turn, however much there is to read."""
+_LONG = 0.1
+"""Seconds of work after which they get more than a turn: time to ask the server something, as to keep a lease."""
+_REST = 0.05
+"""The part of the work that they get then, and the most of it in seconds."""
 
 
 class Follower:
@@ -86,8 +90,9 @@ class Follower:
                     await take(self._entry(message))
                 else:
                     await self._control(message)
-                if time.monotonic() > turn + _BREATH:
-                    await asyncio.sleep(0)
+                worked = time.monotonic() - turn
+                if worked > _BREATH:
+                    await asyncio.sleep(min(_REST, worked * _REST) if worked > _LONG else 0)
                     turn = time.monotonic()
             self._news.clear()
             await self._news.wait()

@@ -339,8 +339,17 @@ async def _any_of(*works: Coroutine[Any, Any, Any]) -> None:
 
 
 async def end(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel until they are done: `asyncio.wait_for`, which the client uses, may miss one (python/cpython#86296)."""
+    """Cancel until they are done: `asyncio.wait_for`, which the client uses, may miss one (python/cpython#86296).
+
+    Whoever is cancelled while it waits here leaves none behind, either.
+    """
+    cancelled: asyncio.CancelledError | None = None
     while waiting := [task for task in tasks if not task.done()]:
         for task in waiting:
             task.cancel()
-        await asyncio.wait(waiting, timeout=0.1)
+        try:
+            await asyncio.wait(waiting, timeout=0.1)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
