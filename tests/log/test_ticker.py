@@ -109,3 +109,14 @@ async def test_no_server_is_an_error(server: NatsServer, monkeypatch: pytest.Mon
         server.kill()
         with pytest.raises(LogError, match=f"'{LEASES}' at nats://.*: no answer"):
             await lease.hold()
+
+
+async def test_all_leases_last_as_long_as_the_shortest(server: NatsServer) -> None:
+    """A broker that is to be replaced sooner says so, though others have made the bucket."""
+    async with Log(server.url) as log:
+        assert await Lease(log, "work", "one", seconds=30).hold()
+        assert await Lease(log, "other", "two", seconds=0.5).hold()
+        three = Lease(log, "work", "three", seconds=60)
+        async with asyncio.timeout(10):
+            while not await three.hold():
+                await asyncio.sleep(0.05)

@@ -78,5 +78,8 @@ class Lease:
         status = await bucket.status()
         lasting = status.ttl or self._seconds
         if lasting > self._seconds:
-            await jetstream.update_stream(status.stream_info.config, max_age=self._seconds)
+            # Ids cannot be remembered for longer than what they are of.
+            await jetstream.update_stream(
+                status.stream_info.config, max_age=self._seconds, duplicate_window=self._seconds
+            )
         return min(lasting, self._seconds)
