@@ -18,7 +18,7 @@ ALLOWED = {
     "feed": {"errors", "model", "language", "match"},
     "snapshot": {"errors", "model", "match"},
     "testing": {"errors", "model", "language", "match", "testing"},
-    "bench": {"errors", "model", "language", "match", "feed", "stream", "bench"},
+    "bench": {"errors", "model", "language", "match", "feed", "stream", "log", "serve", "bench"},
     "log": {"errors", "model", "language", "log"},
     "stream": {"errors", "model", "language", "match", "feed", "snapshot", "check", "log", "stream"},
     "gateway": {"errors", "model", "language", "log", "gateway"},
