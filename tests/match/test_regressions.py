@@ -105,7 +105,7 @@ def test_a_layer_from_geojson_reads_back(properties: dict[str, object]) -> None:
 
 def test_all_that_a_move_turns_is_told_in_order_while_a_publisher_looks_at_steps() -> None:
     """One of the two is judged pair by pair, since its publisher asks what is crossed; the other is in a lane."""
-    texts = [
+    texts: list[dict[str, object]] = [
         {"op": "layer", "text": "LAYER y ('1' AT DISC(2.35 48.85, 100 m))"},
         {"op": "relation", "text": "RELATION r WHERE &location WITHIN 100 m OF #location"},
         {"op": "move", "client": "a", "lon": 2.35, "lat": 48.85},

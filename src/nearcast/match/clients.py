@@ -186,7 +186,7 @@ class Clients(MutableMapping[str, Client]):
         self._reserve(len(self.names))
         return rows
 
-    def rows_of(self, names: pa.StringArray) -> Wholes:
+    def rows_of(self, names: pa.StringArray | pa.ChunkedArray) -> Wholes:
         """The rows of a column of names."""
         rows = self.names.codes_of(names)
         self._reserve(len(self.names))

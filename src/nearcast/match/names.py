@@ -75,13 +75,13 @@ class Names:
             self._add([text for text in dict.fromkeys(texts) if text not in self._codes])
         return self.codes(texts)
 
-    def codes_of(self, texts: pa.StringArray) -> npt.NDArray[np.int64]:
+    def codes_of(self, texts: pa.StringArray | pa.ChunkedArray) -> npt.NDArray[np.int64]:
         """The same for a column without nulls. Where it has much of what is known, Arrow finds them faster."""
         if 4 * len(texts) < len(self):
             return self.codes(texts.to_pylist())
         found = pc.index_in(texts, value_set=self.array)
         if found.null_count:
-            self.codes(texts.filter(found.is_null()).to_pylist())
+            self.codes(texts.filter(found.is_null()).unique().to_pylist())
             found = pc.index_in(texts, value_set=self.array)
         return np.asarray(found, np.int64)
 

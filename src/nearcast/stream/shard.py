@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -151,14 +151,14 @@ class _Fixes:
 
     def __init__(self, kernel: Kernel, batches: Sequence[pa.RecordBatch]) -> None:
         self._kernel = kernel
-        self.row = np.concatenate([_codes(kernel.clients.rows_of, b["client"]) for b in batches])
+        self.row = _codes(kernel.clients.rows_of, [b["client"] for b in batches])
         self.time: Wholes = np.concatenate([b["time"].view(pa.int64()).to_numpy() for b in batches])
         self.position: Reals = np.full((len(self.row), len(NUMBERS)), np.nan)
         for column, name in enumerate(NUMBERS):
             if any(b.schema.get_field_index(name) >= 0 for b in batches):
                 np.concatenate([_reals(b, name) for b in batches], out=self.position[:, column])
         paths = [_column(b, "place", pa.string()) for b in batches]
-        self.place = np.concatenate([_codes(kernel.clients.paths.codes_of, column) for column in paths])
+        self.place = _codes(kernel.clients.paths.codes_of, paths)
         said = [b.schema.get_field_index("attributes") >= 0 for b in batches]
         self.attributes = [v for b in batches for v in b["attributes"].to_pylist()] if any(said) else None
 
@@ -166,7 +166,7 @@ class _Fixes:
         """The rows that count, in order, and those that are duplicates."""
         names = self._kernel.clients.names.order[self.row]
         keys = [*(self.position[:, i] for i in range(4, -1, -1)), names, self.time]
-        order = np.lexsort(keys[-2:])
+        order = _by_time(self.time, names)
         same = (self.row[order[1:]] == self.row[order[:-1]]) & (self.time[order[1:]] == self.time[order[:-1]])
         if not same.any():
             return order, order[:0]
@@ -200,19 +200,32 @@ class _Fixes:
         return {name: value for name, value in said.items() if not _same(known.get(name), value)}
 
 
+def _by_time(time: Wholes, names: Wholes) -> Wholes:
+    """An order by time, and then by name. Files are nearly in the order of time, and few fixes have the same."""
+    order: Wholes = np.argsort(time, kind="stable")
+    alike = time[order[1:]] == time[order[:-1]]
+    tied = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
+    some = order[tied]
+    order[tied] = some[np.lexsort((names[some], time[some]))]
+    return order
+
+
 def _same(a: object, b: object) -> bool:
     """Truth is not 1."""
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
-def _codes(coded: object, column: pa.Array) -> Wholes:
-    """The kernel's codes of a column of names; -1 where there is none."""
-    assert callable(coded)
+def _codes(coded: Callable[[pa.StringArray | pa.ChunkedArray], Wholes], columns: Sequence[pa.Array]) -> Wholes:
+    """The kernel's codes of names in columns; -1 where there is none. If all are texts, they are looked up at once."""
+    if all(pa.types.is_string(column.type) and not column.null_count for column in columns):
+        return coded(pa.chunked_array(columns, pa.string()))
+    return np.concatenate([_codes_of(coded, column) for column in columns])
+
+
+def _codes_of(coded: Callable[[pa.StringArray | pa.ChunkedArray], Wholes], column: pa.Array) -> Wholes:
     if column.null_count == len(column):
         return np.full(len(column), -1, np.int64)
     if not pa.types.is_dictionary(column.type):
-        if not column.null_count:
-            return np.asarray(coded(column), np.int64)
         column = column.dictionary_encode()
     known = np.append(coded(column.dictionary), -1)
     return np.asarray(known[column.indices.fill_null(-1).to_numpy()], np.int64)
