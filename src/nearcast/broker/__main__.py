@@ -10,6 +10,7 @@ import socket
 import sys
 
 import click
+import uvloop
 
 from nearcast.broker.service import Broker, Settings, end
 from nearcast.errors import NearcastError
@@ -44,7 +45,8 @@ def main(url: str, name: str | None, **settings: float) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     called = name or f"{socket.gethostname()}-{os.getpid()}"
     try:
-        asyncio.run(_run(Broker(url, called, Settings(**settings))))  # type: ignore[arg-type]  # click has checked them
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_run(Broker(url, called, Settings(**settings))))  # type: ignore[arg-type]  # click has checked them
     except NearcastError as error:
         raise click.ClickException(str(error)) from None
 

@@ -97,15 +97,14 @@ def _apply_fixes(kernel: Kernel, fixes: list[PlainFix]) -> Applied | None:
 
 def _is_sound(fix: PlainFix, x: float, y: float) -> bool:
     """Whether nobody would refuse it. What is not a number is not less than anything."""
-    heights = (0 if height is None else height for height in (fix.alt, fix.floor))
-    accuracy = 0 if fix.accuracy is None else fix.accuracy
     return (
         bool(fix.client)
         and fix.place is None
         and abs(fix.lon) <= x
         and abs(fix.lat) <= y
-        and all(abs(height) < np.inf for height in heights)
-        and 0 <= accuracy < np.inf
+        and abs(fix.alt or 0) < np.inf
+        and abs(fix.floor or 0) < np.inf
+        and 0 <= (fix.accuracy or 0) < np.inf
     )
 
 

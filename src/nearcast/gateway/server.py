@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 import socket
 from pathlib import Path
@@ -58,6 +59,7 @@ def make_server(
         lifespan="on",
         log_level="warning",
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=FINISH,
         backlog=4096,
@@ -66,7 +68,9 @@ def make_server(
 
 
 def run(url: str, tokens: Path, settings: Settings, host: str, port: int) -> None:
-    """Serve until a signal says to stop."""
+    """Serve until a signal says to stop. A socket is an open file, so as many as the system allows may be open."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     server = make_server(url, TokenFile(tokens), settings, host=host, port=port)
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
