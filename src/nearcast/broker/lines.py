@@ -97,7 +97,8 @@ def run_messages(told: Told) -> list[Message]:
         e.kind, e.time, register.name[e.subscription], owners, e.publication, e.publisher, e.layer, e.region, e.peer,
         e.reason, party, movers, told.moves.time[e.move],
     )  # fmt: skip
-    contents: list[str] = told.publications.content_array(e.content).to_pylist() if (e.content >= 0).any() else []
+    has_content = (e.content >= 0) & (told.publications.content[e.content] > 0)
+    contents: list[str] = told.publications.content_array(e.content).to_pylist() if has_content.any() else []
     made: list[Message] = []
     for i, row in enumerate(zip(*map(np.ndarray.tolist, columns), strict=True)):
         kind, time, name, owner, publication, publisher, layer, region, peer, reason, shown, mover, fixed = row
