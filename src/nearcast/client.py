@@ -41,6 +41,8 @@ TRYING = 15.0
 PATIENCE = 30.0
 ACK = 0.2
 """Seconds between two acks, at least."""
+GOODBYE = 0.5
+"""Seconds for the gateway to say goodbye. It may have said much before that, which nobody takes any more."""
 _encoder = msgspec.json.Encoder()
 Scalar = bool | int | float | str
 
@@ -203,7 +205,9 @@ class Client:
         query = str(httpx.QueryParams({**self._for, **place}))
         url = "ws" + self.url.removeprefix("http") + "/v1/ws" + (f"?{query}" if query else "")
         try:
-            return await connect(url, additional_headers=self._headers, max_size=None, compression=None)
+            return await connect(
+                url, additional_headers=self._headers, max_size=None, compression=None, close_timeout=GOODBYE
+            )
         except InvalidStatus as error:
             if error.response.status_code in (429, 500, 502, 503, 504):
                 raise

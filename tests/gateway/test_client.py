@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import aclosing
 
 import pytest
@@ -107,6 +108,15 @@ async def test_events_go_on_after_a_lost_connection(server: NatsServer) -> None:
             await events.aclose()
             await me.__aexit__(None, None, None)
         assert heard == [f"id-{n}" for n in range(1, 6)]
+
+
+async def test_one_can_leave_though_there_is_more(server: NatsServer) -> None:
+    async with gateway(server.url) as door, teller(server.url) as told, client(door, "ann") as me:
+        for _ in range(200):
+            await told.tell("ann")
+        began = time.monotonic()
+        assert [e.id for e in await hear(me, 1)] == ["id-1"]
+        assert time.monotonic() < began + 5
 
 
 async def fail_at(door: Door, id_: str) -> None:
