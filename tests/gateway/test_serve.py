@@ -25,8 +25,8 @@ PATIENCE = 20.0
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    words = ["serve", "--data", str(folder / "data"), "--port", "0", "--json"]
+def served(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    words = ["serve", "--data", str(folder / "data"), "--port", "0", "--json", *options]
     with (folder / "errors").open("w") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "nearcast.cli", *words], stdout=subprocess.PIPE, stderr=errors, text=True
