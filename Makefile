@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench soak clean
+.PHONY: help setup demo test check bench soak soak-live clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,14 +14,14 @@ IS_RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 	if "$$name" -c '$(IS_RECENT)' >/dev/null 2>&1; then echo "$$name"; break; fi; done)
 
-# Minutes of `make soak`.
+# Minutes of `make soak` and `make soak-live`.
 SOAK ?= 60
 
 # Two quiets leave only errors: pip's warnings speak of the reader's own pip configuration.
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(INSTALLED) $(JAVA_HOME_FILE) ## Create .venv with the nearcast command and find or fetch a Java runtime
 
@@ -42,6 +42,9 @@ bench: setup ## Measure the language, as JSON
 
 soak: setup ## Look for disagreements with fresh random tests, for SOAK=60 minutes
 	@$(BIN)/python tools/soak.py $(SOAK)
+
+soak-live: setup ## Load the live broker for SOAK=60 minutes, and see that memory, latency and files do not grow
+	@$(BIN)/python tools/soak_live.py $(SOAK)
 
 clean: ## Remove .venv, builds and caches
 	rm -rf $(VENV) build dist src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

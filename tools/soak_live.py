@@ -1,0 +1,286 @@
+"""Load the live broker for a long time, and see that it stays as it is. Run by `make soak-live`.
+
+Two brokers, a gateway and a NATS server take 70 % of what they can, or as many fixes a second as are asked for. Now and
+then it looks at the memory of each process, at how long events take, and at the size of the data. It fails if memory
+or latency keep growing once all is warm, if there is more data than is meant to be kept, or if a process dies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import uvloop
+
+from nearcast.bench.load import Poster, listener, open_files, poster
+from nearcast.bench.stage import DESK, Size, Stage, staged
+from nearcast.broker.recovery import SAFE
+from nearcast.broker.service import Settings
+from nearcast.log.client import OUT_BYTES
+
+SHARE = 0.7
+"""Of what can be taken."""
+BATCH, POSTERS = 500, 8
+MEASURED = 10.0
+"""Seconds in which it is found out how much that is."""
+VISITS = 0.5
+"""Seconds between two crossings of the square that a hundred watch."""
+PENDING = 64
+"""Requests without an answer, after which the next ones wait."""
+WARM = 0.25
+"""The part of the time in which everything may still grow."""
+SAMPLES = 60
+SHORTEST = 5.0
+"""Samples at the most, and the least seconds between two."""
+KEPT = SAFE + 5 * Settings.snapshot_seconds
+"""Seconds of ops that may be kept: the oldest snapshot that is needed may be that old."""
+OVERHEAD = 1.5
+"""A server has more on disk than what is in it, until it has dropped whole files."""
+SPARE = 128 * 2**20
+"""Bytes for snapshots, layers and logs."""
+LIMITS = {"memory": (0.15, 24.0), "p50": (0.5, 2.0), "p99": (1.0, 20.0)}
+"""How much more there may be in the end than when all was warm: a part of it, and an amount (MB, ms) that is noise."""
+
+
+@dataclass
+class Sample:
+    """How things were at a moment, and since the one before."""
+
+    seconds: float
+    memory: dict[str, float]
+    """MB, by process."""
+    p50: float
+    p99: float
+    """Milliseconds from sending a fix to hearing of it."""
+    events: int
+    rate: float
+    """Fixes a second that were acknowledged."""
+    data: float
+    """MB on disk."""
+
+
+@dataclass
+class Soak:
+    """A run under way."""
+
+    stage: Stage
+    began: float = field(default_factory=time.monotonic)
+    accepted: int = 0
+    refused: int = 0
+    times: list[int] = field(default_factory=list)
+    """Microseconds that the events since the last sample took."""
+    samples: list[Sample] = field(default_factory=list)
+    _before: tuple[float, int] = (0.0, 0)
+
+    def heard(self, came: int, sent: list[int]) -> None:
+        self.times += [came - at for at in sent]
+
+    async def post(self, one: Poster, body: bytes) -> None:
+        try:
+            self.accepted += (await one.post(body)).accepted
+        except RuntimeError:
+            self.refused += 1
+
+    def sample(self) -> Sample:
+        now = time.monotonic() - self.began
+        times, self.times = self.times, []
+        p50, p99 = (np.percentile(times, (50, 99)) / 1e3).tolist() if times else (0.0, 0.0)
+        since, accepted = self._before
+        self._before = now, self.accepted
+        memory = {name: resident(pid) for name, pid in processes(self.stage).items()}
+        rate = (self.accepted - accepted) / (now - since)
+        found = Sample(now, memory, p50, p99, len(times), rate, size(self.stage.nats.folder) / 2**20)
+        self.samples.append(found)
+        return found
+
+
+# ---- load ------------------------------------------------------------------------------------------------
+
+
+async def saturation(stage: Stage) -> float:
+    """Fixes a second that are acknowledged and applied."""
+    async with posters(stage) as connected:
+
+        async def posting(one: Poster, until: float) -> tuple[int, int]:
+            count = sequence = 0
+            while time.monotonic() < until:
+                answer = await one.post(stage.steps.some(BATCH, time.time_ns() // 1000))
+                count, sequence = count + answer.accepted, answer.sequence
+            return count, sequence
+
+        began = time.monotonic()
+        done = await asyncio.gather(*(posting(one, began + MEASURED) for one in connected))
+        await stage.applied(max(sequence for _, sequence in done))
+        return sum(count for count, _ in done) / (time.monotonic() - began)
+
+
+async def run(soak: Soak, rate: float, seconds: float, say: Callable[[str], None]) -> None:
+    every = max(SHORTEST, seconds / SAMPLES)
+    async with hearing(soak), posters(soak.stage) as connected:
+        loading = [asyncio.create_task(load(soak, connected, rate)), asyncio.create_task(visit(soak))]
+        say(header(list(processes(soak.stage))))
+        soak.began = time.monotonic()
+        while time.monotonic() < soak.began + seconds:
+            await asyncio.wait(loading, timeout=every, return_when=asyncio.FIRST_EXCEPTION)
+            for task in loading:
+                if task.done():
+                    task.result()
+            say(row(await asyncio.to_thread(soak.sample)))
+        for task in loading:
+            task.cancel()
+        await asyncio.wait(loading)
+
+
+async def load(soak: Soak, connected: list[Poster], rate: float) -> None:
+    """Batches by the clock. If answers do not come, there are not more and more of them."""
+    pending: set[asyncio.Task[None]] = set()
+    due, number = time.monotonic(), 0
+    while True:
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        due = max(due + BATCH / rate, time.monotonic() - 1)
+        body = soak.stage.steps.some(BATCH, time.time_ns() // 1000)
+        pending.add(asyncio.create_task(soak.post(connected[number % POSTERS], body)))
+        number += 1
+        while len(pending) >= PENDING:
+            await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            pending = {task for task in pending if not task.done()}
+        pending = {task for task in pending if not task.done()}
+
+
+async def visit(soak: Soak) -> None:
+    one = await poster(soak.stage.url, soak.stage.token)
+    while True:
+        await asyncio.gather(asyncio.sleep(VISITS), soak.post(one, soak.stage.steps.visit(time.time_ns() // 1000)))
+
+
+@asynccontextmanager
+async def hearing(soak: Soak) -> AsyncIterator[None]:
+    stage = soak.stage
+    after = await asyncio.to_thread(stage.told)
+    async with AsyncExitStack() as held:
+        for name in (DESK, *stage.watchers):
+            held.callback((await listener(stage.url, stage.token, name, after, soak.heard)).close)
+        yield
+
+
+@asynccontextmanager
+async def posters(stage: Stage) -> AsyncIterator[list[Poster]]:
+    async with AsyncExitStack() as held:
+        made = [await poster(stage.url, stage.token) for _ in range(POSTERS)]
+        for one in made:
+            held.callback(one.close)
+        yield made
+
+
+# ---- looking ---------------------------------------------------------------------------------------------
+
+
+def processes(stage: Stage) -> dict[str, int]:
+    """What runs, by name."""
+    found = {"nats": stage.nats.pid}
+    kept = Path(f"/proc/{stage.process.pid}/task/{stage.process.pid}/children").read_text(encoding="ascii").split()
+    for pid in sorted(map(int, kept)):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        name = next((word.partition(".")[2] for word in words if word.startswith("nearcast.")), "other")
+        found[name if name not in found else f"{name} 2"] = pid
+    return found
+
+
+def resident(pid: int) -> float:
+    """MB that a process has in memory."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def size(folder: Path) -> int:
+    """Bytes of the files that are there; some may go while they are looked at."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_blocks * 512
+        except OSError:
+            continue
+    return total
+
+
+# ---- judging ---------------------------------------------------------------------------------------------
+
+
+def faults(samples: list[Sample], first: dict[str, int], last: dict[str, int], op: float) -> list[str]:
+    """What is wrong. ``op`` is how many bytes of the log a fix takes."""
+    found = [f"{name} is another process than in the beginning" for name in first if first[name] != last.get(name)]
+    warm = [s for s in samples if s.seconds >= WARM * samples[-1].seconds]
+    seconds = [s.seconds for s in warm]
+    for name in first:
+        found += growing(f"memory of {name}", seconds, [s.memory.get(name, 0.0) for s in warm], "memory", "MB")
+    found += growing("latency p50", seconds, [s.p50 for s in warm], "p50", "ms")
+    found += growing("latency p99", seconds, [s.p99 for s in warm], "p99", "ms")
+    most, allowed = max(s.data for s in samples), bound(samples, op) / 2**20
+    if most > allowed:
+        found.append(f"{most:.0f} MB of data, and {allowed:.0f} are to be kept")
+    if not all(s.events for s in warm):
+        found.append("there was a time without events")
+    return found
+
+
+def growing(what: str, seconds: list[float], values: list[float], limit: str, unit: str) -> list[str]:
+    """By a line through the values: how much more there is in its end than in its beginning."""
+    part, noise = LIMITS[limit]
+    if len(values) < 3:
+        return []
+    slope, start = np.polyfit(np.array(seconds) - seconds[0], values, 1)
+    more = float(slope) * (seconds[-1] - seconds[0])
+    if more <= part * max(float(start), 0.0) + noise:
+        return []
+    return [f"{what} grows: from {start:.1f} to {start + more:.1f} {unit} in {seconds[-1] - seconds[0]:.0f} s"]
+
+
+def bound(samples: list[Sample], op: float) -> float:
+    """Bytes that may be on disk: the ops since the oldest snapshot that is needed, the notifications, and the rest."""
+    rate = max(s.rate for s in samples)
+    return OVERHEAD * (rate * op * KEPT + OUT_BYTES) + SPARE
+
+
+# ---- saying ----------------------------------------------------------------------------------------------
+
+
+def header(names: list[str]) -> str:
+    return "".join(f"{word:>12}" for word in ("seconds", "fixes/s", "events", "p50 ms", "p99 ms", "data MB", *names))
+
+
+def row(s: Sample) -> str:
+    numbers = (f"{s.seconds:.0f}", f"{s.rate:,.0f}", f"{s.events:,}", f"{s.p50:.1f}", f"{s.p99:.1f}", f"{s.data:.0f}")
+    return "".join(f"{word:>12}" for word in (*numbers, *(f"{value:.0f}" for value in s.memory.values())))
+
+
+def main(minutes: float, rate: float | None, out: Path) -> int:
+    open_files()
+    with staged(Size()) as stage, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        most = None if rate else runner.run(saturation(stage))
+        wanted = rate or SHARE * (most or 0)
+        print(f"{wanted:,.0f} fixes a second" + (f", {SHARE:.0%} of {most:,.0f}" if most else ""), flush=True)
+        soak, first = Soak(stage), processes(stage)
+        runner.run(run(soak, wanted, 60 * minutes, lambda text: print(text, flush=True)))
+        found = faults(soak.samples, first, processes(stage), len(stage.steps.some(BATCH, 10**15)) / BATCH + 16)
+    said = {"minutes": minutes, "saturation": most, "rate": wanted, "refused": soak.refused, "faults": found}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps({**said, "samples": [asdict(s) for s in soak.samples]}, indent=2) + "\n")
+    print(*(found or ["memory, latency and data stay as they are"]), f"written to {out}", sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("minutes", type=float)
+    parser.add_argument("--rate", type=float, help="fixes a second; else 70 %% of what can be taken")
+    parser.add_argument("--out", type=Path, default=Path("build/soak-live.json"))
+    given = parser.parse_args()
+    sys.exit(main(given.minutes, given.rate, given.out))
