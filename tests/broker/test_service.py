@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -309,6 +310,33 @@ async def test_one_that_has_much_to_do_keeps_its_lease(
             await tells_up_to(broker, last)
             assert [record.message for record in caplog.records if "silent" in record.message] == []
     assert told(await everything(server.url)) == wanted(lines)
+
+
+async def test_one_that_lost_its_server_tells_at_once_though_there_is_much_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(kernel: Kernel, packet: Packet) -> Applied:
+        time.sleep(0.2)
+        return apply_packet(kernel, packet)
+
+    lines = city(150)
+    packets = packed_lines(lines)
+    server = NatsServer(tmp_path / "nats")
+    server.start()
+    url = server.url
+    await append(url, packets[:1])
+    async with running(url) as broker:
+        await tells_up_to(broker, 1)
+        monkeypatch.setattr(service, "apply_packet", slowly)
+        last = await append(url, packets[1:])
+        server.kill()
+        await until(lambda: broker.writer is None)
+        with NatsServer(tmp_path / "nats", port=urlsplit(url).port or 0):
+            await until(lambda: broker.writer is not None)
+            assert broker.state is not None
+            assert broker.state.sequence < last - 5
+            await tells_up_to(broker, last)
+            assert told(await everything(url)) == wanted(lines)
 
 
 async def test_what_is_ended_twice_leaves_nothing_behind() -> None:

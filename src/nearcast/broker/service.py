@@ -92,6 +92,8 @@ class Broker:
         self._since = 0
         """From which packet on it is known what was refused."""
         self._must_rewind = False
+        self._is_cold = True
+        """Has yet to read what was in the log when it began."""
         self._lease: Lease | None = None
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
 
@@ -143,7 +145,7 @@ class Broker:
         same = state is not None and state.log == ops.created and ops.first - 1 <= state.sequence <= ops.last
         if state is None or not same or self._must_rewind:
             state = self.state = await restored(store, told)
-            self._must_rewind = False
+            self._must_rewind, self._is_cold = False, True
             self._refused.clear()
             self._since = state.sequence + 1
         return state
@@ -208,7 +210,9 @@ class Broker:
         if self._lease is None:
             self._lease = Lease(log, "broker", self.name, self.settings.lease)
         self._lease.reopen(log)
-        await self._warm_up(await log.last_sequence())
+        if self._is_cold:
+            await self._warm_up(await log.last_sequence())
+            self._is_cold = False
         try:
             while True:
                 if await self._lease.hold():
