@@ -20,9 +20,24 @@ from nearcast.log.subjects import CURSORS, OUT_STREAM, out_subject
 
 __all__ = ["Cursors", "Outbox", "Page", "places_of"]
 
+WRITING = 64
+"""Cursors that are written at the same time."""
 _NANOS = 10**9
 _ACK = "$JS.ACK."
 _encoder = msgspec.json.Encoder()
+_CURSORS = api.StreamConfig(
+    f"KV_{CURSORS}",
+    subjects=[f"$KV.{CURSORS}.>"],
+    storage=api.StorageType.FILE,
+    discard=api.DiscardPolicy.NEW,
+    max_msgs_per_subject=1,
+    allow_rollup_hdrs=True,
+    allow_direct=True,
+    deny_delete=True,
+    num_replicas=1,
+    persist_mode=api.PersistMode.ASYNC,
+)
+"""A bucket as the client library makes one, but for the mode."""
 
 
 class Page(NamedTuple):
@@ -125,10 +140,16 @@ class _Taking:
 
 
 class Cursors:
-    """How far each client has heard, in a bucket that all gateways share. A cursor only goes forward."""
+    """How far each client has heard, in a bucket that all gateways share. A cursor only goes forward.
+
+    It is acknowledged before it is on disk, unlike the ops, with which it would else compete for the disk: 10,000 who
+    hear one thing write as many cursors. A server that crashes may take the last of them with it, and clients that
+    leave it to their cursor hear a little again.
+    """
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._writing = asyncio.Semaphore(WRITING)
         self._opened: tuple[Log, KeyValue] | None = None
 
     async def read(self, client: str) -> int:
@@ -138,6 +159,10 @@ class Cursors:
 
     async def write(self, client: str, sequence: int, *, anyway: bool = False) -> None:
         """Remember how far a client is. With ``anyway`` it may also go back, as when the stream was made anew."""
+        async with self._writing:
+            await self._write(client, sequence, anyway=anyway)
+
+    async def _write(self, client: str, sequence: int, *, anyway: bool) -> None:
         with explained(self._link.url, CURSORS):
             bucket = await self._bucket()
             for _ in range(5):
@@ -164,7 +189,8 @@ class Cursors:
             try:
                 bucket = await jetstream.key_value(CURSORS)
             except stream_errors.BucketNotFoundError:
-                bucket = await jetstream.create_key_value(api.KeyValueConfig(CURSORS))
+                await jetstream.add_stream(_CURSORS)
+                bucket = await jetstream.key_value(CURSORS)
             self._opened = log, bucket
         return self._opened[1]
 

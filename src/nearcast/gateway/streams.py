@@ -69,20 +69,28 @@ async def send_events(call: Call, receive: Receiver, send: Sender) -> None:
 
 
 async def _pass_on(gateway: Gateway, feed: Feed, send: Sender) -> None:
-    """The cursor follows a little behind, since nobody says what has arrived."""
+    """The cursor follows a little behind, since nobody says what has arrived, and events do not wait for it."""
     sent, written, due = feed.last, feed.last, time.monotonic() + CURSOR
-    while not feed.is_closed:
-        events = await feed.take(gateway.settings.heartbeat)
-        if events:
-            await _send(send, b"".join(event.frame for event in events))
-        elif not feed.is_closed:
-            await _send(send, b"id: %d\n\n" % feed.reached)
-        if time.monotonic() > due:
-            if sent > written:
-                with suppress(NearcastError):
-                    await gateway.cursors.write(feed.client, sent)
-                written = sent
-            sent, due = feed.reached, time.monotonic() + CURSOR
+    writing: asyncio.Task[None] | None = None
+    try:
+        while not feed.is_closed:
+            events = await feed.take(gateway.settings.heartbeat)
+            if events:
+                await _send(send, b"".join(event.frame for event in events))
+            elif not feed.is_closed:
+                await _send(send, b"id: %d\n\n" % feed.reached)
+            if time.monotonic() > due and (writing is None or writing.done()):
+                if sent > written:
+                    writing, written = asyncio.create_task(_remember(gateway, feed.client, sent)), sent
+                sent, due = feed.reached, time.monotonic() + CURSOR
+    finally:
+        if writing is not None:
+            await writing
+
+
+async def _remember(gateway: Gateway, client: str, sequence: int) -> None:
+    with suppress(NearcastError):
+        await gateway.cursors.write(client, sequence)
 
 
 async def _send(send: Sender, body: bytes) -> None:
