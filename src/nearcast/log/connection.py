@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,13 +17,15 @@ __all__ = ["connection", "explained"]
 
 PATIENCE = 5
 """Seconds for a server to answer."""
+WATCHED = 0.2
+"""Seconds between two looks at whether a connection is over."""
 
 
 @asynccontextmanager
 async def connection(url: str, lost: Callable[[], None] = lambda: None) -> AsyncIterator[Client]:
     """A connection that fails when it is lost: one that mends itself could write what its caller has given up.
 
-    ``lost`` is called when it is over, for whoever would otherwise wait for an answer that cannot come.
+    ``lost`` is called when it is over, once or twice, for whoever would otherwise wait for an answer that cannot come.
     """
     client, faults = Client(), _Faults()
 
@@ -43,10 +46,20 @@ async def connection(url: str, lost: Callable[[], None] = lambda: None) -> Async
     except (OSError, ValueError, client_errors.Error) as error:
         reason = faults.last or error
         raise LogError(f"no NATS server answers at {_shown(url)} ({_words(reason)}); is it running?") from error
+    watching = asyncio.create_task(_watch(client, lost))
     try:
         yield client
     finally:
+        watching.cancel()
         await client.close()
+
+
+async def _watch(client: Client, lost: Callable[[], None]) -> None:
+    """The client does not always say that it is over: on uvloop it fails if it still had something to send, and whoever
+    counts on being told would wait for ever."""
+    while not client.is_closed:
+        await asyncio.sleep(WATCHED)
+    lost()
 
 
 @contextmanager
