@@ -20,7 +20,7 @@ import httpx
 from nearcast.client import Client, Event
 from nearcast.errors import GatewayError
 
-__all__ = ["LISTENERS", "Crowd", "Op", "longest_pause", "zones"]
+__all__ = ["LISTENERS", "Crowd", "Op", "long_pauses", "longest_pause", "zones"]
 
 Op = tuple[str, int]
 """Who moved, and when, in microseconds: there are no two."""
@@ -32,6 +32,8 @@ DESK = "desk"
 LISTENERS = [DESK, *PERSONS]
 TURN = 0.1
 """Seconds between two batches of a driver."""
+LONG = 3.0
+"""Seconds without an event."""
 NEAR = "SELECT WHERE &location WITHIN {} m OF #location"
 
 
@@ -164,6 +166,11 @@ class Crowd:
                     raise
             else:
                 return
+
+
+def long_pauses(moments: list[float]) -> list[tuple[float, float]]:
+    """Those of which one wants to know what was killed before."""
+    return [(a, b) for a, b in pairwise(moments) if b - a > LONG]
 
 
 def longest_pause(moments: list[float]) -> float:

@@ -28,7 +28,7 @@ from nearcast.log.server import url_of
 from nearcast.match.kernel import Kernel
 from nearcast.model.moment import parse_time
 from tests.gateway.test_serve import children, served
-from tests.live.crowd import LISTENERS, Crowd, Op, longest_pause, zones
+from tests.live.crowd import LISTENERS, Crowd, Op, long_pauses, longest_pause, zones
 
 KILLS = int(os.environ.get("KILLS", "4"))
 RATE = float(os.environ.get("RATE", "2500"))
@@ -97,6 +97,8 @@ async def test_nothing_is_lost_or_told_twice_whatever_is_killed(tmp_path: Path) 
         await asyncio.gather(*listening, return_exceptions=True)
     said = report(crowd, killed, seconds, exported.ops)
     logger.info(said)
+    for begin, end in long_pauses(crowd.told_at):
+        logger.info("no events from %.1f s to %.1f s", begin, end)
     assert exported.first == 1
     assert_kept(crowd, log)
     for name in LISTENERS:
@@ -149,6 +151,7 @@ async def killing(running: Set, dice: random.Random, loading: asyncio.Task[None]
         if loading.done():
             loading.result()
         await running.kill(victim)
+        logger.info("%.1f s: killed the %s", time.monotonic(), victim)
         killed[victim] += 1
     await asyncio.wait([loading], timeout=EVERY)
     return killed
