@@ -6,8 +6,9 @@ runs on the same machine, in this process, and is as cheap as can be.
 
 A latency is from the call that sends a fix to the event that is received. There are 2,000 fixes a second of as many
 walkers among 10,000 regions. Every half a second one more walker crosses a square that 100 watch, so an update tells
-nobody, one, or a hundred. ``latency`` sends ten fixes a request, as fleets do, ``latency-single`` one; to the chain a
-request is a message.
+nobody, one, or a hundred. More than half of the events are then of those who watch the square, so ``-one`` and
+``-many`` say how it is for either. ``latency`` sends ten fixes a request, as fleets do, ``latency-single`` one; to the
+chain a request is a message.
 
 What a case took is by the clock on the wall: it is shared among processes.
 """
@@ -61,27 +62,29 @@ def _latency(ops: int, name: str, quick: bool, *, lazy: bool = False) -> Iterato
     """Fixes at a steady rate, ``ops`` of them in a request."""
     rate, seconds = (200, 1.0) if quick else (RATE, 20.0)
     stage = _stage(quick, lazy)
-    ours = _run(_told(stage, rate, ops, seconds))
+    one, many = _run(_told(stage, rate, ops, seconds))
     bare = _run(_relayed(stage, rate, ops, seconds))
-    for p in (50, 99):
-        value, baseline = (float(np.percentile(times, p)) / 1e3 for times in (ours, bare))
-        yield Result(f"{name}-p{p}", value, "ms", baseline)
+    for part, times in (("", one + many), ("-one", one), ("-many", many)):
+        for p in (50, 99) if times else ():
+            value, baseline = (float(np.percentile(some, p)) / 1e3 for some in (times, bare))
+            yield Result(f"{name}{part}-p{p}", value, "ms", baseline)
 
 
-async def _told(stage: Stage, rate: int, ops: int, seconds: float) -> list[int]:
-    """Microseconds from sending to hearing, of each event."""
-    steps, taken = stage.steps, _Taken()
-    async with _hearing(stage, taken), _posters(stage, POSTERS) as posters:
+async def _told(stage: Stage, rate: int, ops: int, seconds: float) -> tuple[list[int], list[int]]:
+    """Microseconds from sending to hearing: of each event that tells one, and of each that tells many."""
+    steps, one, many = stage.steps, _Taken(), _Taken()
+    async with _hearing(stage, many, one), _posters(stage, POSTERS) as posters:
 
         def send(number: int, at: int) -> Awaitable[Answer]:
             is_visit = number % (rate // ops // VISITS) == 0
             return posters[number % POSTERS].post(steps.visit(at) if is_visit else steps.some(ops, at))
 
         await _at_a_rate(rate / ops, min(seconds / 4, 3.0), send)
-        taken.begin()
+        one.begin()
+        many.begin()
         await _at_a_rate(rate / ops, seconds, send)
-        await taken.settled()
-    return taken.times
+        await one.settled()
+    return one.times, many.times
 
 
 async def _relayed(stage: Stage, rate: int, ops: int, seconds: float) -> list[int]:
@@ -329,11 +332,11 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @asynccontextmanager
-async def _hearing(stage: Stage, taken: _Taken) -> AsyncIterator[None]:
-    """The desk and those who watch the square are connected."""
+async def _hearing(stage: Stage, taken: _Taken, desk: _Taken | None = None) -> AsyncIterator[None]:
+    """The desk and those who watch the square are connected; what the desk hears may be counted apart."""
     after = await asyncio.to_thread(stage.told)
-    names = [DESK, *stage.watchers]
-    connecting = _few_at_a_time(listener(stage.url, stage.token, name, after, taken.some) for name in names)
+    heard = {DESK: desk or taken, **dict.fromkeys(stage.watchers, taken)}
+    connecting = _few_at_a_time(listener(stage.url, stage.token, name, after, by.some) for name, by in heard.items())
     async with _closing(await connecting):
         yield
 
