@@ -37,7 +37,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.mark.parametrize(("code", "output"), blocks("python"))
