@@ -85,9 +85,11 @@ class Soak:
 
     async def post(self, one: Poster, body: bytes) -> None:
         try:
-            self.accepted += (await one.post(body)).accepted
+            answer = await one.post(body)
         except RuntimeError:
             self.refused += 1
+        else:
+            self.accepted += answer.accepted
 
     def sample(self) -> Sample:
         now = time.monotonic() - self.began
@@ -105,9 +107,10 @@ class Soak:
 # ---- load ------------------------------------------------------------------------------------------------
 
 
-async def saturation(stage: Stage) -> float:
-    """Fixes a second that are acknowledged and applied."""
-    async with posters(stage) as connected:
+async def saturation(soak: Soak) -> float:
+    """Fixes a second that are acknowledged and applied, while those who watch hear of them."""
+    stage = soak.stage
+    async with hearing(soak), posters(stage) as connected:
 
         async def posting(one: Poster, until: float) -> tuple[int, int]:
             count = sequence = 0
@@ -143,16 +146,18 @@ async def load(soak: Soak, connected: list[Poster], rate: float) -> None:
     """Batches by the clock. If answers do not come, there are not more and more of them."""
     pending: set[asyncio.Task[None]] = set()
     due, number = time.monotonic(), 0
-    while True:
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-        due = max(due + BATCH / rate, time.monotonic() - 1)
-        body = soak.stage.steps.some(BATCH, time.time_ns() // 1000)
-        pending.add(asyncio.create_task(soak.post(connected[number % POSTERS], body)))
-        number += 1
-        while len(pending) >= PENDING:
-            await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+    try:
+        while True:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            due = max(due + BATCH / rate, time.monotonic() - 1)
+            body = soak.stage.steps.some(BATCH, time.time_ns() // 1000)
+            pending.add(asyncio.create_task(soak.post(connected[number % POSTERS], body)))
+            number += 1
+            if len(pending) >= PENDING:
+                await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
             pending = {task for task in pending if not task.done()}
-        pending = {task for task in pending if not task.done()}
+    finally:
+        await asyncio.gather(*pending)
 
 
 async def visit(soak: Soak) -> None:
@@ -264,7 +269,7 @@ def row(s: Sample) -> str:
 def main(minutes: float, rate: float | None, out: Path) -> int:
     open_files()
     with staged(Size()) as stage, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        most = None if rate else runner.run(saturation(stage))
+        most = None if rate else runner.run(saturation(Soak(stage)))
         wanted = rate or SHARE * (most or 0)
         print(f"{wanted:,.0f} fixes a second" + (f", {SHARE:.0%} of {most:,.0f}" if most else ""), flush=True)
         soak, first = Soak(stage), processes(stage)
