@@ -13,7 +13,9 @@ import click
 import uvloop
 
 from nearcast.broker.service import Broker, Settings, end
+from nearcast.broker.warming import warm_up
 from nearcast.errors import NearcastError
+from nearcast.log.connection import connection
 
 __all__ = ["main"]
 
@@ -46,9 +48,17 @@ def main(url: str, name: str | None, **settings: float) -> None:
     called = name or f"{socket.gethostname()}-{os.getpid()}"
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_look(url))
+            warm_up()
             runner.run(_run(Broker(url, called, Settings(**settings))))  # type: ignore[arg-type]  # click has checked them
     except NearcastError as error:
         raise click.ClickException(str(error)) from None
+
+
+async def _look(url: str) -> None:
+    """Raises `LogError` if no server is there, before anything takes long."""
+    async with connection(url):
+        pass
 
 
 async def _run(broker: Broker) -> None:

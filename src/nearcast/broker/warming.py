@@ -1,0 +1,73 @@
+"""Have compiled code ready before there is work.
+
+It is kept on disk, and read in half a second. The first time on a machine it takes a minute, in which a broker that had
+begun could neither answer nor keep its lease.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from typing import Any
+
+from nearcast.broker.applying import apply_packet
+from nearcast.log.packet import encode_lines
+from nearcast.match.kernel import Kernel
+
+__all__ = ["warm_up"]
+
+logger = logging.getLogger(__name__)
+LONG = 3.0
+"""Seconds after which those who wait are told why."""
+_BOX = [[[0.0, 0.0], [0.01, 0.0], [0.01, 0.01], [0.0, 0.01], [0.0, 0.0]]]
+_MANY = 60
+"""Enough for indexes to grow."""
+_GEOMETRIES: list[dict[str, Any]] = [
+    *({"type": "Point", "coordinates": [0.1 * number, 0.0]} for number in range(_MANY)),
+    {"type": "Polygon", "coordinates": _BOX},
+    {"type": "MultiPolygon", "coordinates": [_BOX]},
+]
+_ASKED = [
+    "SELECT WHERE &location IN LAYER zones",
+    "SELECT FROM LAYER zones WHERE #location IN &location",
+    "SELECT WHERE &location WITHIN 1 km OF #location",
+    "SELECT AT POINT(0 0) WHERE &location WITHIN 1 km OF #location",
+    "SELECT NEAREST 1",
+]
+
+
+def warm_up() -> None:
+    """Ask a kernel of its own a little of everything that is compiled."""
+    saying = threading.Timer(LONG, logger.info, ["compiles what is to be fast, once; that takes a minute or so"])
+    saying.daemon = True
+    saying.start()
+    kernel = Kernel()
+    for packet in ([_layer()], *([op] for op in _statements()), _moves(1), _moves(2), _moves(3)[:1], [_tick()]):
+        apply_packet(kernel, encode_lines([json.dumps(op) for op in packet]))
+    saying.cancel()
+
+
+def _layer() -> dict[str, Any]:
+    features = [
+        {"type": "Feature", "id": str(number), "properties": {"radius": 500}, "geometry": geometry}
+        for number, geometry in enumerate(_GEOMETRIES)
+    ]
+    return {"op": "layer", "time": 0, "name": "zones", "features": {"type": "FeatureCollection", "features": features}}
+
+
+def _statements() -> list[dict[str, Any]]:
+    published = [{"op": "publish", "time": 0, "client": f"c{i}", "id": "p", "text": "PUBLISH"} for i in range(_MANY)]
+    asked = [
+        {"op": "subscribe", "time": 0, "client": "c0", "id": f"s{i}", "text": text} for i, text in enumerate(_ASKED)
+    ]
+    return [*published, *asked]
+
+
+def _moves(time_: int) -> list[dict[str, Any]]:
+    at = 0.02 * (time_ % 2)
+    return [{"op": "move", "time": time_, "client": f"c{i}", "lon": at, "lat": 0.001 * i} for i in range(_MANY)]
+
+
+def _tick() -> dict[str, Any]:
+    return {"op": "tick", "time": 9}
