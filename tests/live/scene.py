@@ -39,7 +39,7 @@ ASKED = {
     ("watch", "met"): "SELECT FROM RELATION close DWELL 1 s",
     ("scout", "nearest"): "SELECT NEAREST 3",
     ("scout", "choice"): "SELECT nearof(2) WHERE &location WITHIN 2 km OF #location",
-    ("ann", "near"): "SELECT WHERE &location WITHIN 800 m OF #location WITH UPDATES",
+    ("ann", "near"): "SELECT WHERE &location WITHIN 4 km OF #location WITH UPDATES",
     ("ann", "prices"): "SELECT FROM gas WHERE &location WITHIN 20 km OF #location ON @ < 70",
     ("ann", "fuel"): "SELECT FROM gas WHERE &location WITHIN 20 km OF #location AND #fuel < 20",
     ("bob", "where"): "SELECT FROM LAYER zones WHERE #location IN &location",
