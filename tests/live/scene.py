@@ -99,7 +99,11 @@ class Scene:
         return await self._stack.enter_async_context(Client(self.url, self._token, client=name))
 
     async def _put(self, path: str, **body: Any) -> None:
-        (await self.http.put(f"/v1/{path}", **body)).raise_for_status()
+        """A broker that has just begun, or has much to do, says to come back."""
+        async with asyncio.timeout(300):
+            while (answer := await self.http.put(f"/v1/{path}", **body)).status_code == 503:
+                await asyncio.sleep(1)
+        answer.raise_for_status()
 
     # ---- acts ------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class Set:
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
-    async def teller(self, seconds: float = 60) -> int:
+    async def teller(self, seconds: float = 240) -> int:
         """The process that tells, as soon as there is one."""
         async with asyncio.timeout(seconds), httpx.AsyncClient(timeout=5) as http:
             while True:
