@@ -12,9 +12,13 @@ __all__ = [
     "BROKER",
     "CURSORS",
     "FORMAT",
+    "HOOKS",
+    "HOOK_CURSORS",
     "LAYERS",
     "LAYER_NAMES",
     "LEASES",
+    "LETTERS",
+    "LETTER_SUBJECTS",
     "OPS_STREAM",
     "OPS_SUBJECT",
     "ORDINAL",
@@ -23,6 +27,8 @@ __all__ = [
     "SNAPSHOTS",
     "ask_subject",
     "client_of_subject",
+    "hook_subject",
+    "letter_subject",
     "out_subject",
 ]
 
@@ -44,6 +50,13 @@ LAYERS = "nearcast-layers"
 """The bucket of layers as they were given, each under the hash of its content."""
 LAYER_NAMES = "nearcast-layer-names"
 """The bucket of which of them a layer holds."""
+HOOKS = "nearcast-webhooks"
+"""The bucket of the webhooks of each client, with their secrets."""
+HOOK_CURSORS = "nearcast-webhook-cursors"
+"""The bucket of how far each webhook is, and what trouble it has."""
+LETTERS = "nearcast-dead-letters"
+"""The stream of events that a webhook gave up."""
+LETTER_SUBJECTS = "nearcast.dead.*"
 
 FORMAT = "Nearcast-Format"
 """The header that says how a packet of ops is written."""
@@ -59,6 +72,16 @@ LONGEST = 1024
 def ask_subject(question: str) -> str:
     """Where the broker is asked a question, by its name."""
     return ASK_SUBJECTS.removesuffix("*") + question
+
+
+def hook_subject(question: str) -> str:
+    """Where the process that delivers to webhooks is asked a question, by its name."""
+    return f"nearcast.webhooks.{question}"
+
+
+def letter_subject(number: str) -> str:
+    """Where the dead letters of a webhook go."""
+    return LETTER_SUBJECTS.removesuffix("*") + number
 
 
 def out_subject(client: str) -> str:
