@@ -43,6 +43,8 @@ SIDE = 100_000.0
 ROWS = 1_000_000
 BACKTEST = 10
 """Files of so many rows, for a backtest."""
+FILES = 4
+"""Files of a micro-batch."""
 CLIENTS = 100_000
 CELL = 2000.0
 """Metres: the cells of the join that a user of Spark would write."""
@@ -76,11 +78,11 @@ def _growth(quick: bool) -> Iterator[Result]:
 
 
 def _stream(n: int, name: str, quick: bool) -> Iterator[Result]:
-    """Micro-batches of a million fixes, state kept between them; the ceiling is for the rows of one."""
+    """Micro-batches of a million fixes in four files, state kept between them; the ceiling is for the rows of one."""
     batches = 3 if quick else 7
-    with _files(quick, batches) as folder:
-        ceiling = _ceiling(folder / "00000.parquet", quick)
-        seconds = _streamed(folder, n, quick)
+    with _files(quick, FILES * batches, _rows(quick) // FILES) as folder:
+        ceiling = _ceiling(folder / f"0000[0-{FILES - 1}].parquet", quick)
+        seconds = _streamed(folder, n, quick, FILES)
         yield Result(name, _rows(quick) / min(seconds[1:]), "rows/s", ceiling)
 
 
@@ -97,8 +99,8 @@ def _backtested(folder: Path, n: int, quick: bool) -> None:
         run_backtest(_spark(), Backtest(out, [str(folder)], definitions=_watched(_few(n, quick))))
 
 
-def _streamed(folder: Path, n: int, quick: bool) -> list[float]:
-    """How long each batch took."""
+def _streamed(folder: Path, n: int, quick: bool, files: int = 1) -> list[float]:
+    """How long each batch took, of so many files."""
     ends: list[float] = [time.monotonic()]
     with scratch() as out:
         stream = Stream(
@@ -107,7 +109,7 @@ def _streamed(folder: Path, n: int, quick: bool) -> list[float]:
             fixes=folder,
             definitions=_watched(_few(n, quick)),
             slices=0,
-            most=1,
+            most=files,
             once=True,
         )
         run_stream(_spark(), stream, lambda _: ends.append(time.monotonic()))

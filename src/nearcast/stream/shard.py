@@ -46,6 +46,8 @@ class Shard:
         self.kernel = kernel or Kernel(job.lateness, share)
         self.counts: Counter[str] = Counter()
         self.refused: list[Refused] = []
+        self.moved: Wholes = np.zeros(0, np.int64)
+        """The rows of the clients whose fixes were taken last, each as often as it moved."""
         self._published = np.zeros(0, np.bool_)
         """By the client's row: what a job opens is there."""
 
@@ -93,6 +95,7 @@ class Shard:
         if not batches:
             return
         fixes = _Fixes(self.kernel, batches)
+        self.moved = fixes.row
         order, duplicates = fixes.order()
         self.counts["duplicates"] += sum(self._reports(fixes.name(i)) for i in duplicates)
         for start in range(0, len(order), RUN):

@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructType
 
 from nearcast.errors import PipelineError
@@ -31,7 +32,7 @@ from nearcast.model import op as ops
 from nearcast.stream.decode import CORRUPT, NAMES, ORIGINAL, Bad, FixDecoder, fix_columns
 from nearcast.stream.lines import PARTS, files_of, parts_of, read_part
 
-__all__ = ["FixReader", "attributes_asked", "decoder_of", "read_fixes"]
+__all__ = ["FILES", "FixReader", "attributes_asked", "decoder_of", "read_fixes", "watch_fixes"]
 
 Batches = Iterator[pa.RecordBatch]
 Header = tuple[str, ...]
@@ -44,6 +45,10 @@ ROWS = 2**17
 PART = 250_000
 """Rows of Parquet that a task should have, or more: a group of rows is not divided."""
 _NO_ATTRIBUTES = BUILT_IN | {"location", "*"}
+FILES = "path string, modificationTime timestamp, length long, content binary"
+"""As Spark names what it knows of whole files."""
+_SCHEME = re.compile(r"^file:(?://)?(?=/)")
+"""What Spark writes before the name of a file."""
 _PATTERN = re.compile(r"([\[\]{}*?\\])")
 """What Spark takes for a pattern in the name of a file."""
 
@@ -74,6 +79,17 @@ def read_fixes(
         raise PipelineError(f"fixes come from files of one kind, not of {', '.join(sorted(kinds))} at once")
     read = {".parquet": _parquet, ".csv": _csv}.get(min(kinds), _objects)
     return read(spark, files, renamed, asked)
+
+
+def watch_fixes(
+    spark: SparkSession, folder: Path, most: int, renamed: Mapping[str, str], asked: Mapping[str, type | None]
+) -> tuple[DataFrame, FixReader]:
+    """The same of files of Parquet that appear in a folder, in micro-batches of so many. Those that are there already
+    say what columns there are."""
+    _, reader = _parquet_reader(files_of([str(folder)], (".parquet",)), renamed, asked)
+    files = spark.readStream.schema(FILES).format("binaryFile").option("pathGlobFilter", "*.parquet")
+    found = files.option("maxFilesPerTrigger", most).load(str(folder))
+    return found.select("path", f.lit(0).alias("start"), f.lit(2**31 - 1).alias("stop")), reader
 
 
 def attributes_asked(definitions: Sequence[ops.Op]) -> dict[str, type | None]:
@@ -118,6 +134,14 @@ def decoder_of(columns: Sequence[str], renamed: Mapping[str, str], asked: Mappin
 def _parquet(
     spark: SparkSession, files: Sequence[Path], renamed: Mapping[str, str], asked: Mapping[str, type | None]
 ) -> tuple[DataFrame, FixReader]:
+    parts, reader = _parquet_reader(files, renamed, asked)
+    return _spread(spark, parts), reader
+
+
+def _parquet_reader(
+    files: Sequence[Path], renamed: Mapping[str, str], asked: Mapping[str, type | None]
+) -> tuple[list[tuple[str, int, int]], FixReader]:
+    """The parts of files, and how to read them."""
     parts: list[tuple[str, int, int]] = []
     schemas: dict[pa.Schema, None] = {}
     for path in files:
@@ -132,7 +156,7 @@ def _parquet(
     for schema in schemas:
         for name in wanted:
             _check_column(name, [schema.field(i).type for i in schema.get_all_field_indices(name)])
-    return _spread(spark, parts), FixReader(decoder, partial(_parquet_rows, tuple(wanted)))
+    return parts, FixReader(decoder, partial(_parquet_rows, tuple(wanted)))
 
 
 def _check_column(name: str, types: Sequence[pa.DataType]) -> None:
@@ -158,7 +182,7 @@ def _parquet_rows(wanted: Sequence[str], batches: Batches) -> Batches:
         try:
             with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
                 there = [name for name in wanted if name in file.schema_arrow.names]
-                groups = list(range(start, stop))
+                groups = list(range(start, min(stop, file.num_row_groups)))
                 for batch in file.iter_batches(ROWS, groups, there, use_threads=False):
                     found = [batch[name] if name in there else pa.nulls(len(batch)) for name in wanted]
                     yield pa.RecordBatch.from_arrays(found, names=list(wanted))
@@ -323,4 +347,5 @@ def _spread(spark: SparkSession, parts: Sequence[tuple[str, int, int]]) -> DataF
 
 def _parts(batches: Batches) -> Iterator[tuple[str, int, int]]:
     for batch in batches:
-        yield from zip(*(batch[name].to_pylist() for name in ("path", "start", "stop")), strict=True)
+        for path, *part in zip(*(batch[name].to_pylist() for name in ("path", "start", "stop")), strict=True):
+            yield _SCHEME.sub("", path), *part

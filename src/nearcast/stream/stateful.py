@@ -176,7 +176,7 @@ class Matcher(StatefulProcessor):
         timerValues: Any,  # noqa: ARG002, N803 (Spark's signature)
     ) -> Iterator[pd.DataFrame]:
         keeper = _keeper(self.job, self.keys.index(int(key[0])))
-        found = self._head.get() if self._head.exists() else None
+        found = self._head.get()
         is_new, head = found is None, Head() if found is None else Head.read(found[0])
         if is_new:
             keeper = _keeper(self.job, self.keys.index(int(key[0])), anew=True)
@@ -189,7 +189,8 @@ class Matcher(StatefulProcessor):
         told = [shard.begin(definitions_of(self.job))] if is_new else []
         told += shard.take_log(batches) if self.is_log else shard.take_fixes(batches)
         applied = keeper.kernel.counts - before
-        made, parts = keeper.changes(head, _touched(keeper.kernel, batches, applied, is_new), applied)
+        whose = None if is_new or not batches else _named(keeper.kernel, batches) if self.is_log else shard.moved
+        made, parts = keeper.changes(head, _touched(keeper.kernel, whose, applied), applied)
         for part in range(1, len(head.deltas)) if made.was else ():
             self._parts.removeKey((part,))
         for part, data in parts.items():
@@ -244,22 +245,33 @@ def _read(rows: Iterator[pd.DataFrame]) -> tuple[list[pa.RecordBatch], list[tupl
     return unpack(p.payload for p in packets if p.origin != BADLY), dead
 
 
-def _touched(kernel: Kernel, batches: Sequence[pa.RecordBatch], applied: Counter[str], is_new: bool) -> Wholes:
-    """The rows of the clients that a batch may have changed. What ends, or is let go, may be anyone's."""
+def _touched(kernel: Kernel, rows: Wholes | None, applied: Counter[str]) -> Wholes:
+    """The rows of the clients that a batch may have changed: of all, or of those it names. What ends, or is let go, may
+    be anyone's."""
     system = applied.keys() - {"Move", "stale", "Emit", "Publish", "Retract", "Subscribe", "Unsubscribe", "SetClient"}
-    if is_new or not batches or (system and (kernel.may_end or kernel.clients.held or "Forget" in applied)):
-        return np.arange(len(kernel.clients.names))
+    is_touched = np.zeros(len(kernel.clients.names), np.bool_)
+    if rows is None or (system and (kernel.may_end or kernel.clients.held or "Forget" in applied)):
+        is_touched[:] = True
+    else:
+        is_touched[rows] = True
+    return np.flatnonzero(is_touched)
+
+
+def _named(kernel: Kernel, batches: Sequence[pa.RecordBatch]) -> Wholes:
     names = [b["client"].dictionary if pa.types.is_dictionary(b["client"].type) else b["client"] for b in batches]
-    rows: Wholes = np.unique(np.concatenate([kernel.clients.rows_of(column.drop_null()) for column in names]))
-    return rows
+    return np.concatenate([kernel.clients.rows_of(column.drop_null()) for column in names])
 
 
 # ---- bytes ---------------------------------------------------------------------------------------------
 
 
+_SMALL = pa.ipc.IpcWriteOptions(compression="lz4")
+"""Most columns of most clients say nothing."""
+
+
 def _bytes(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    with pa.ipc.new_stream(sink, table.schema, options=_SMALL) as writer:
         writer.write_table(table.unify_dictionaries())
     made: bytes = sink.getvalue().to_pybytes()
     return made

@@ -8,11 +8,13 @@ names; the sink on NATS goes on after what its stream already has.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
 import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +33,6 @@ from nearcast.match.share import Plan, whole_plan
 from nearcast.model import op as ops
 from nearcast.model.schema import OPS
 from nearcast.stream.backtest import one_line
-from nearcast.stream.decode import FixDecoder
 from nearcast.stream.files import NotificationFiles, write_dead
 from nearcast.stream.job import Job, distribute
 from nearcast.stream.lines import log_rows
@@ -40,15 +41,16 @@ from nearcast.stream.nats_source import NatsSource
 from nearcast.stream.packets import pack, packet, unpack
 from nearcast.stream.pipeline import OPEN, PACKET
 from nearcast.stream.route import BADS, Router, share_keys
-from nearcast.stream.sources import attributes_asked, decoder_of
+from nearcast.stream.sources import FILES, FixReader, attributes_asked, watch_fixes
 from nearcast.stream.stateful import BADLY, OUT, Matcher
 
 __all__ = ["Stream", "run_stream"]
 
 Batches = Iterator[pa.RecordBatch]
 COUNTS = "name string, count long"
-FILES = "path string, modificationTime timestamp, length long, content binary"
-"""As Spark gives whole files. Those of a batch are taken by name; a batch takes the oldest."""
+BY_RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+"""How a checkpoint's files are written. The usual way starts five programs for each file of a local disk, to find out
+whether another stream has written it; ours are alone."""
 PAUSE = 0.2
 """Seconds between two looks at a source that has nothing yet."""
 
@@ -89,17 +91,30 @@ def run_stream(
             told({"batch": number, **done, **_lag(stream, number), "seconds": round(time.monotonic() - start, 3)})
 
     try:
-        query = _query(spark, stream, sink)
-        query.awaitTermination()
+        with _alone(stream.checkpoint):
+            _query(spark, stream, sink).awaitTermination()
     except PySparkException as error:
         raise PipelineError(one_line(error)) from error
     return counts
+
+
+@contextmanager
+def _alone(checkpoint: Path) -> Iterator[None]:
+    """Two streams on one checkpoint would undo what the other did. A lock ends with its process, however that ends."""
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    with (checkpoint / "lock").open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PipelineError(f"another stream runs on {checkpoint}; end it, or name another checkpoint") from None
+        yield
 
 
 def _query(spark: SparkSession, stream: Stream, sink: Callable[[DataFrame, int], None]) -> StreamingQuery:
     job, keys = _job(spark, stream)
     router, is_log = Router(job.plan, keys), stream.fixes is None
     spark.conf.set("spark.sql.shuffle.partitions", str(_partitions(spark, job.plan)))
+    spark.conf.set("spark.sql.streaming.checkpointFileManagerClass", BY_RENAMING)
     rows, route = _source(spark, stream, router)
     matched = (
         rows.mapInArrow(route, PACKET)
@@ -118,16 +133,13 @@ def _source(spark: SparkSession, stream: Stream, router: Router) -> tuple[DataFr
         spark.dataSource.register(NatsSource)
         reader = spark.readStream.format("nearcast_nats").option("url", stream.nats)
         return (reader.option("most", stream.most) if stream.most else reader).load(), partial(_route_messages, router)
-    reader = spark.readStream.option("maxFilesPerTrigger", stream.most or 1000)
-    if stream.folder is not None:
-        found = reader.schema(FILES).format("binaryFile").option("pathGlobFilter", "*.jsonl").load(str(stream.folder))
-        return found.select("path", "content"), partial(_route_files, router)
-    assert stream.fixes is not None
-    like = spark.read.parquet(str(stream.fixes))
-    decoder = decoder_of(like.columns, stream.columns, attributes_asked(stream.definitions))
-    wanted = list(dict.fromkeys([*decoder.columns.values(), *(name for name, _ in decoder.attributes)]))
-    fixes = reader.schema(like.schema).parquet(str(stream.fixes)).select(*wanted)
-    return fixes, partial(_route_fixes, decoder, router)
+    most = stream.most or 1000
+    if stream.fixes is not None:
+        fixes, read = watch_fixes(spark, stream.fixes, most, stream.columns, attributes_asked(stream.definitions))
+        return fixes, partial(_route_fixes, read, router)
+    reader = spark.readStream.schema(FILES).format("binaryFile").option("pathGlobFilter", "*.jsonl")
+    found = reader.option("maxFilesPerTrigger", most).load(str(stream.folder))
+    return found.select("path", "content"), partial(_route_files, router)
 
 
 def _route_messages(router: Router, batches: Batches) -> Batches:
@@ -150,9 +162,8 @@ def _route_files(router: Router, batches: Batches) -> Batches:
             yield from _badly(router, bad)
 
 
-def _route_fixes(decoder: FixDecoder, router: Router, batches: Batches) -> Batches:
-    for number, batch in enumerate(batches):
-        moves, bad = decoder(batch)
+def _route_fixes(read: FixReader, router: Router, batches: Batches) -> Batches:
+    for number, (moves, bad) in enumerate(read(batches)):
         yield from router.packets(moves, ("", 0, number))
         yield from _badly(router, bad)
 
