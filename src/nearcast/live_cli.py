@@ -5,49 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from nearcast.shell import as_json
+from nearcast.shell import connected as _connected
+from nearcast.shell import do as _do
+from nearcast.shell import say as _say
+from nearcast.token_cli import COMMANDS as TOKEN_COMMANDS
+from nearcast.webhook_cli import webhook
 
 if TYPE_CHECKING:  # what speaks HTTP is loaded by whoever does
     from nearcast.client import Client, Event
 
 __all__ = ["COMMANDS"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 DATA = Path("nearcast-data")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-
-
-def _connected(command: F) -> F:
-    """The options that say where the gateway is and who one is there."""
-    for option in (
-        click.option("--as", "client", help="Act for this client, with an operator's token."),
-        click.option("--token", envvar="NEARCAST_TOKEN", help="Your token; else that of NEARCAST_TOKEN."),
-        click.option(
-            "--url", envvar="NEARCAST_URL", help="The gateway; else that of NEARCAST_URL, else port 8080 here."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def _do(url: str | None, token: str | None, client: str | None, doing: Callable[[Client], Awaitable[Any]]) -> Any:
-    from nearcast.client import Client  # noqa: PLC0415
-
-    async def run() -> Any:
-        async with Client(url, token, client=client) as me:
-            return await doing(me)
-
-    return asyncio.run(run())
-
-
-def _say(answer: Any, text: str, as_json: bool) -> None:
-    click.echo(json.dumps(answer) if as_json else text)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+DOORS = {"mqtt": "phones come in", "nats": "NATS is"}
 
 
 # ---- serve ---------------------------------------------------------------------------------------------
@@ -55,46 +35,40 @@ def _say(answer: Any, text: str, as_json: bool) -> None:
 
 @click.command()
 @click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True)
-@click.option("--nats", help="A NATS server or cluster that runs; else one is started.")
+@click.option("--nats", envvar="NEARCAST_NATS", help="A NATS server or cluster that runs; else one is started.")
 @click.option("--brokers", type=click.IntRange(1, 10), default=2, show_default=True, help="One tells, the others wait.")
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 is any that is free.")
+@click.option(
+    "--mqtt", type=click.IntRange(0, 65535), help="Let phones in by MQTT, at this port; 0 is any that is free."
+)
+@click.option("--nats-port", type=click.IntRange(0, 65535), help="Let others reach the NATS server, at this port.")
+@click.option("--tls-cert", type=FILE, help="A certificate: speak HTTPS, and TLS with phones and by NATS.")
+@click.option("--tls-key", type=FILE, help="The certificate's key; else it is in the same file.")
 @click.option("--tokens", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The file of tokens.")
 @click.option("--keep", type=click.IntRange(min=0), default=0, help="Packets of the log that are not cut off.")
 @click.option("--lazy", is_flag=True, help="Acknowledge before the disk does: faster, and a power cut loses minutes.")
+@click.option("--private", is_flag=True, help="Webhooks may lead to loopback and private addresses.")
+@click.option("--tiles", help="Where the map's tiles are, such as https://host/{z}/{x}/{y}.png; else it has none.")
+@click.option("--tiles-credit", default="", help="Whom the map names for its tiles.")
 @as_json
 def serve(as_json: bool, **options: Any) -> None:
     """Run a NATS server, brokers and a gateway, until interrupted."""
     from nearcast.serve import Plan  # noqa: PLC0415  # a server is not needed to speak with one
     from nearcast.serve import serve as run  # noqa: PLC0415
 
-    def ready(url: str, token: str | None) -> None:
-        new = {} if token is None else {"token": token}
-        text = f"nearcast is at {url}" + (f" (operator token: {token})" if token else "")
-        _say({"url": url, **new}, text, as_json)
+    def ready(at: Mapping[str, str]) -> None:
+        text = f"nearcast is at {at['url']}" + (f" (operator token: {at['token']})" if "token" in at else "")
+        doors = "".join(f"\n{what} at {at[name]}" for name, what in DOORS.items() if name in at)
+        _say(dict(at), text + doors, as_json)
         sys.stdout.flush()
 
     run(Plan(**options), lambda text: click.echo(text, err=True), ready)
 
 
 @click.command()
-@click.argument("client")
-@click.option("--operator", is_flag=True, help="May define things, and act for any client.")
-@click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True)
-@click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="The file; else that of --data.")
-@as_json
-def token(client: str, operator: bool, data: Path, tokens: Path | None, as_json: bool) -> None:
-    """Make a token for CLIENT and print it; only its hash is kept."""
-    from nearcast.gateway.identity import Role, add_token  # noqa: PLC0415
-
-    role = Role.OPERATOR if operator else Role.CLIENT
-    made = add_token(tokens or data / "tokens.json", client, role)
-    _say({"client": client, "role": role, "token": made}, made, as_json)
-
-
-@click.command()
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file.")
-@click.option("--nats", help="The NATS server or cluster; else that of --data.")
+@click.option("--nats", envvar="NEARCAST_NATS", help="The NATS server or cluster; else that of --data.")
 @click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True)
 @as_json
 def export(out: Path, nats: str | None, data: Path, as_json: bool) -> None:
@@ -210,4 +184,4 @@ def query(text: str, as_json: bool, **where: Any) -> None:
         click.echo(" ".join(str(name) for name in about if name))
 
 
-COMMANDS = [serve, token, export, publish, subscribe, move, watch, query]
+COMMANDS = [serve, *TOKEN_COMMANDS, export, publish, subscribe, move, watch, query, webhook]

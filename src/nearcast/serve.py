@@ -1,17 +1,21 @@
 """Everything at once: a NATS server, brokers and a gateway, each a process of its own, started again when one dies.
 
-They end with this process, even if it is killed.
+They end with this process, even if it is killed. They know the password of the NATS server by their environment, where
+nobody else can see it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,8 +23,13 @@ from urllib.parse import urlsplit
 import httpx
 
 from nearcast.errors import LogError
-from nearcast.gateway.identity import Role, add_token
+from nearcast.gateway.access import Access
+from nearcast.gateway.grants import Role
+from nearcast.gateway.identity import add_token
+from nearcast.gateway.page import check_tiles
+from nearcast.log.connection import CERT, trusting
 from nearcast.log.server import NatsServer, die_with_parent
+from nearcast.log.users import Listener, password_of
 
 __all__ = ["Plan", "free_port", "serve"]
 
@@ -32,6 +41,10 @@ WELL = 10.0
 """Seconds after which one that is still there counts as well."""
 STOP = 10.0
 """Seconds for a child to stop by itself."""
+TOKENS = 0.5
+"""Seconds between two looks at who may connect to the NATS server,"""
+AGAIN = 5.0
+"""and before one that did not take it is told again."""
 LARGEST = 8 * 2**20
 """Bytes of a message, so that regions of any sensible size fit. Servers recommend no more."""
 
@@ -51,6 +64,20 @@ class Plan:
     keep: int = 0
     """Packets of the log that brokers do not cut off, for other readers of it."""
     lazy: bool = False
+    mqtt: int | None = None
+    """Where phones come in; nowhere if there is none, and 0 is any port that is free."""
+    nats_port: int | None = None
+    """Where others than our own processes reach the NATS server; else it listens on this machine only."""
+    tls_cert: Path | None = None
+    """What to show to those who come by HTTPS, MQTT and NATS,"""
+    tls_key: Path | None = None
+    """and the key of that; else it is in the same file."""
+    private: bool = False
+    """Whether webhooks may lead to loopback and private addresses."""
+    tiles: str | None = None
+    """Where the map's tiles come from,"""
+    tiles_credit: str = ""
+    """and whom it names for them."""
 
 
 @dataclass
@@ -59,6 +86,7 @@ class _Child:
 
     name: str
     command: Sequence[str]
+    env: Mapping[str, str]
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     wait: float = SOON
@@ -79,6 +107,7 @@ class _Child:
             self.started = now
             self.process = subprocess.Popen(
                 self.command,
+                env={**os.environ, **self.env},
                 stdin=subprocess.DEVNULL,
                 preexec_fn=die_with_parent(),  # noqa: PLW1509 (it calls what is already loaded, and nothing else)
                 start_new_session=True,
@@ -98,34 +127,34 @@ class _Child:
             self.process.wait()
 
 
-def serve(plan: Plan, say: Callable[[str], None], ready: Callable[[str, str | None], None]) -> None:
-    """Run until a signal says to stop. ``say`` hears what happens, ``ready`` once the URL and a token, if one was made.
+def serve(plan: Plan, say: Callable[[str], None], ready: Callable[[Mapping[str, str]], None]) -> None:
+    """Run until a signal says to stop. ``say`` hears what happens, ``ready`` once where all of it is: the ``url``, a
+    ``token`` if one was made, and where phones come in (``mqtt``).
 
     Start it from the main thread: children end with the thread that started them.
     """
     asyncio.run(_serve(plan, say, ready))
 
 
-async def _serve(plan: Plan, say: Callable[[str], None], ready: Callable[[str, str | None], None]) -> None:
-    plan, stop = replace(plan, port=plan.port or free_port(plan.host)), asyncio.Event()
+async def _serve(plan: Plan, say: Callable[[str], None], ready: Callable[[Mapping[str, str]], None]) -> None:
+    plan, stop = _checked(plan, say), asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
     tokens, token = _tokens(plan)
-    server = _Server(plan) if plan.nats is None else None
+    server = _Server(plan, tokens) if plan.nats is None else None
     children: list[_Child] = []
     try:
         nats = plan.nats or (server.start() if server else "")
-        children = _children(plan, nats, tokens)
-        url = f"http://{plan.host}:{plan.port}"
+        children = _children(plan, nats, tokens, server.mqtt if server else None)
         is_ready = False
         while not stop.is_set():
             if server is not None:
-                server.keep(say)
+                await server.keep(say)
             for child in children:
                 child.keep(say)
-            if not is_ready and await _is_well(url):
+            if not is_ready and await _is_well(plan):
                 is_ready = True
-                ready(url, token)
+                ready({**_where(plan), **({"token": token} if token else {})})
             try:
                 await asyncio.wait_for(stop.wait(), LOOK)
             except TimeoutError:
@@ -139,6 +168,42 @@ async def _serve(plan: Plan, say: Callable[[str], None], ready: Callable[[str, s
             server.stop()
 
 
+def _checked(plan: Plan, say: Callable[[str], None]) -> Plan:
+    """With ports that are known, if it can be run."""
+    if plan.nats is not None and (plan.mqtt is not None or plan.nats_port is not None):
+        raise LogError("phones and others come in by the NATS server that is started here; leave out --nats")
+    if plan.tls_key is not None and plan.tls_cert is None:
+        raise LogError("a key needs its certificate; name that with --tls-cert")
+    if plan.tls_cert is not None:
+        key = plan.tls_key or plan.tls_cert
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(plan.tls_cert, key)
+        except (OSError, ssl.SSLError) as error:
+            raise LogError(f"{plan.tls_cert} and {key} are not a certificate and its key: {error}") from None
+    elif not _is_near(plan.host):
+        say(f"warning: {plan.host} is not this machine, so tokens can be read on their way; name a --tls-cert")
+    ports = {name: getattr(plan, name) for name in ("port", "mqtt", "nats_port")}
+    return replace(plan, **{name: port or free_port(plan.host) for name, port in ports.items() if port is not None})
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _where(plan: Plan) -> dict[str, str]:
+    s = "s" if plan.tls_cert else ""
+    host = Listener(plan.host).bracketed
+    places = {"url": f"http{s}://{host}:{plan.port}"}
+    if plan.mqtt is not None:
+        places["mqtt"] = f"mqtt{s}://{host}:{plan.mqtt}"
+    if plan.nats_port is not None:
+        places["nats"] = f"{'tls' if s else 'nats'}://{host}:{plan.nats_port}"
+    return places
+
+
 def _tokens(plan: Plan) -> tuple[Path, str | None]:
     """The file of tokens; one with an operator is made if none was named and there is none yet."""
     if plan.tokens is not None:
@@ -147,13 +212,27 @@ def _tokens(plan: Plan) -> tuple[Path, str | None]:
     return path, None if path.exists() else add_token(path, "operator", Role.OPERATOR)
 
 
-def _children(plan: Plan, nats: str, tokens: Path) -> list[_Child]:
+def _children(plan: Plan, nats: str, tokens: Path, upstream: int | None) -> list[_Child]:
     python = [sys.executable, "-m"]
-    broker = [*python, "nearcast.broker", "--nats", nats, "--keep", str(plan.keep)]
-    gateway = [*python, "nearcast.gateway", "--nats", nats, "--tokens", str(tokens)]
-    gateway += ["--host", plan.host, "--port", str(plan.port)]
-    brokers = [_Child(f"broker {number}", broker) for number in range(1, plan.brokers + 1)]
-    return [*brokers, _Child("gateway", gateway)]
+    broker = [*python, "nearcast.broker", "--keep", str(plan.keep)]
+    tls = ["--tls-cert", str(plan.tls_cert)] if plan.tls_cert else []
+    tls += ["--tls-key", str(plan.tls_key)] if plan.tls_key else []
+    outside = ["--tokens", str(tokens), "--host", plan.host, *tls]
+    gateway = [*python, "nearcast.gateway", *outside, "--port", str(plan.port)]
+    phones = [*python, "nearcast.phones", *outside, "--port", str(plan.mqtt), "--upstream", str(upstream)]
+    if plan.tiles is not None:
+        gateway += ["--tiles", check_tiles(plan.tiles), "--tiles-credit", plan.tiles_credit]
+    private = ["--private"] if plan.private else []
+    gateway += private
+    webhooks = [*python, "nearcast.webhooks", "--tokens", str(tokens), *private]
+    env = {"NEARCAST_NATS": nats}
+    if plan.tls_cert is not None and plan.nats_port is not None:
+        env[CERT] = str(plan.tls_cert)
+    commands = {f"broker {number}": broker for number in range(1, plan.brokers + 1)}
+    commands |= {"gateway": gateway, "webhooks": webhooks}
+    if plan.mqtt is not None:
+        commands["phones"] = phones
+    return [_Child(name, command, env) for name, command in commands.items()]
 
 
 def free_port(host: str) -> int:
@@ -162,41 +241,85 @@ def free_port(host: str) -> int:
         return int(found.getsockname()[1])
 
 
-async def _is_well(url: str) -> bool:
+async def _is_well(plan: Plan) -> bool:
+    """Whether a broker answers through the gateway, and phones can come in."""
+    verify = trusting(plan.tls_cert) if plan.tls_cert else False
     try:
-        async with httpx.AsyncClient(timeout=1) as client:
-            return (await client.get(f"{url}/v1/health")).is_success
-    except httpx.HTTPError:
+        async with httpx.AsyncClient(timeout=1, verify=verify) as client:
+            if not (await client.get(f"{_where(plan)['url']}/v1/health")).is_success:
+                return False
+        if plan.mqtt is not None:
+            with socket.create_connection((plan.host, plan.mqtt), 1):
+                pass
+    except (httpx.HTTPError, OSError):
         return False
+    return True
 
 
 class _Server:
-    """A NATS server of our own, which keeps its address when it is started again."""
+    """A NATS server of our own, which keeps its address when it is started again, and knows who may connect."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._server = self._made(0)
-        self._port = 0
-        self._due = 0.0
+    def __init__(self, plan: Plan, tokens: Path) -> None:
+        self._plan, self._folder = plan, plan.data / "nats"
+        self._access = Access(tokens, password_of(self._folder, make=True) or "")
+        self.mqtt = None if plan.mqtt is None else free_port("127.0.0.1")
+        """Where it speaks MQTT with our own process."""
+        self._port = plan.nats_port or 0
+        self._server = self._made()
+        self._due = self._look = 0.0
+        self._is_told = True
+        """Who may connect, as it stands."""
 
-    def _made(self, port: int) -> NatsServer:
-        return NatsServer(self._plan.data / "nats", port=port, lazy=self._plan.lazy, max_payload=LARGEST)
+    def _made(self) -> NatsServer:
+        plan, outside = self._plan, self._plan.nats_port is not None
+        listener = (
+            Listener(plan.host, self._port, plan.tls_cert, plan.tls_key) if outside else Listener(port=self._port)
+        )
+        return NatsServer(
+            self._folder,
+            lazy=plan.lazy,
+            max_payload=LARGEST,
+            listener=listener,
+            mqtt=self.mqtt,
+            users=self._access.users,
+        )
 
     def start(self) -> str:
         self._server.start()
         self._port = urlsplit(self._server.url).port or 0
         return self._server.url
 
-    def keep(self, say: Callable[[str], None]) -> None:
-        if self._server.is_running or time.monotonic() < self._due:
+    async def keep(self, say: Callable[[str], None]) -> None:
+        if self._server.is_running:
+            await self._admit(say)
+            return
+        if time.monotonic() < self._due:
             return
         say("the NATS server ended; it starts again")
         self._server.stop()
-        self._server, self._due = self._made(self._port), time.monotonic() + SOON
+        self._access.has_changed()
+        self._server, self._due, self._is_told = self._made(), time.monotonic() + SOON, True
         try:
             self._server.start()
         except LogError as error:
             say(str(error))
+
+    async def _admit(self, say: Callable[[str], None]) -> None:
+        """Tell it who may connect, if others may than before."""
+        now = time.monotonic()
+        if now < self._look:
+            return
+        self._look = now + TOKENS
+        self._is_told = not self._access.has_changed() and self._is_told
+        if self._is_told:
+            return
+        try:
+            await asyncio.to_thread(self._server.admit, self._access.users)
+        except LogError as error:
+            say(str(error))
+            self._look = now + AGAIN
+        else:
+            self._is_told = True
 
     def stop(self) -> None:
         self._server.stop()

@@ -21,7 +21,8 @@ from nats.aio.msg import Msg
 from websockets.asyncio.client import ClientConnection, connect
 
 from nearcast.gateway.call import Settings
-from nearcast.gateway.identity import Identity, Role
+from nearcast.gateway.grants import Role
+from nearcast.gateway.identity import Entry, Identities, Identity
 from nearcast.gateway.server import make_server
 from nearcast.log.subjects import ask_subject, out_subject
 
@@ -41,6 +42,18 @@ class Names:
         if token == "operator":
             return Identity("operator", Role.OPERATOR)
         return Identity(token.removeprefix("token-")) if token.startswith("token-") else None
+
+    def holds(self, who: Identity) -> bool:
+        return bool(who.client)
+
+    def issue(self, client: str, role: Role, seconds: float | None) -> str:
+        raise NotImplementedError
+
+    def entries(self) -> dict[str, Entry]:
+        return {}
+
+    def revoke(self, id_: str) -> bool:
+        return bool(id_) and False
 
 
 class Live:
@@ -86,7 +99,9 @@ class Door:
 
     async def client(self, name: str) -> httpx.AsyncClient:
         """Requests of a client, or of the operator."""
-        token = name if name == "operator" else f"token-{name}"
+        return await self.bearer(name if name == "operator" else f"token-{name}")
+
+    async def bearer(self, token: str) -> httpx.AsyncClient:
         made = httpx.AsyncClient(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE)
         return await self._stack.enter_async_context(made)
 
@@ -97,8 +112,10 @@ class Door:
 
 
 @asynccontextmanager
-async def gateway(url: str, settings: Settings | None = None, port: int = 0) -> AsyncIterator[Door]:
-    running = make_server(url, Names(), settings, port=port)
+async def gateway(
+    url: str, settings: Settings | None = None, port: int = 0, identities: Identities | None = None
+) -> AsyncIterator[Door]:
+    running = make_server(url, identities or Names(), settings, port=port)
     task = asyncio.create_task(running.serve())
     while not running.started:
         await asyncio.sleep(0.005)
@@ -139,11 +156,14 @@ class Teller:
     def __init__(self, client: Nats) -> None:
         self._client = client
         self._count = itertools.count(1)
+        self.last = ""
+        """The id of what was told last."""
         self.state: dict[str, Any] = {"sequence": 0, "notifications": []}
 
     async def tell(self, name: str, kind: str = "enter", about: str = "x") -> int:
         """The next notification of a client; its id is numbered."""
-        body = json.dumps(notification(next(self._count), kind, about)).encode()
+        said = notification(next(self._count), kind, about)
+        self.last, body = said["id"], json.dumps(said).encode()
         return (await self._client.jetstream().publish(out_subject(name), body)).seq
 
     async def answer(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,7 +13,8 @@ import pytest
 
 from nearcast.errors import GatewayError, LogError, ModelError
 from nearcast.gateway import identity
-from nearcast.gateway.identity import Identity, Role, TokenFile, add_token
+from nearcast.gateway.grants import Action, Role
+from nearcast.gateway.identity import Identity, TokenFile, add_token, revoke
 from nearcast.gateway.limits import Rates
 
 
@@ -25,8 +28,45 @@ def test_a_token_is_known_by_its_hash(tmp_path: Path) -> None:
         assert known.identify(wrong) is None
     text = path.read_text(encoding="utf-8")
     assert ann not in text
-    assert json.loads(text)[sha256(ann.encode()).hexdigest()] == {"client": "ann", "role": "client"}
+    noted = json.loads(text)[sha256(ann.encode()).hexdigest()]
+    assert noted["client"] == "ann"
+    assert "expires" not in noted
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_token_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "tokens.json"
+    brief = add_token(path, "ann", Role.DEVICE, seconds=60)
+    known = TokenFile(path)
+    who = known.identify(brief)
+    assert who == Identity("ann", Role.DEVICE)
+    assert known.holds(who)
+    later = time.time() + 61
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert known.identify(brief) is None
+    assert not known.holds(who)
+
+
+def test_tokens_are_revoked_by_id_or_by_client(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    tokens = [add_token(path, name) for name in ("ann", "ann", "bob")]
+    known = TokenFile(path)
+    first, *_ = known.entries()
+    assert known.revoke(first)
+    assert not known.revoke(first)
+    assert not known.revoke(first[:4]), "an id is not a beginning of one"
+    assert not known.revoke("")
+    assert [known.identify(token) is None for token in tokens] == [True, False, False]
+    assert revoke(path, client="ann") == 1
+    assert [entry.client for entry in TokenFile(path).entries().values()] == ["bob"]
+
+
+def test_many_processes_add_tokens_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda number: add_token(path, f"c{number}"), range(40)))
+    known = TokenFile(path)
+    assert [known.identify(token) for token in made] == [Identity(f"c{number}") for number in range(40)]
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,8 +107,8 @@ def test_a_client_acts_for_itself() -> None:
     with pytest.raises(GatewayError, match="a client needs an id that takes 1 to 1024 bytes") as raised:
         Identity("boss", Role.OPERATOR).acting_for("x" * 1025)
     assert raised.value.status == 422
-    with pytest.raises(GatewayError, match="only an operator"):
-        Identity("ann").must_operate()
+    with pytest.raises(GatewayError, match="a client's token may not define spaces"):
+        Identity("ann").must(Action.DEFINE)
 
 
 def test_a_bucket_fills_again() -> None:

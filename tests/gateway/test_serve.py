@@ -66,7 +66,8 @@ async def until(what: str, is_so: object) -> None:
 async def test_whatever_dies_is_started_again_and_all_end_with_the_supervisor(tmp_path: Path) -> None:
     with served(tmp_path) as (process, at):
         kept = children(process)
-        assert set(kept) == {"nats-server", "nearcast.broker", "nearcast.broker 2", "nearcast.gateway"}
+        ours = {"nearcast.broker", "nearcast.broker 2", "nearcast.gateway", "nearcast.webhooks"}
+        assert set(kept) == {"nats-server", *ours}
         async with Client(at["url"], at["token"], client="ann") as ann:
             async with Client(at["url"], at["token"], client="shop") as shop:
                 await shop.publish("fuel", "PUBLISH AT POINT(0 0)")
@@ -100,7 +101,7 @@ def test_verbs_say_what_is_wrong_in_one_line(tmp_path: Path, monkeypatch: pytest
 def test_tokens_from_the_shell(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     made = CliRunner().invoke(cli, ["token", "ann", "--tokens", str(path)])
-    boss = CliRunner().invoke(cli, ["token", "boss", "--operator", "--tokens", str(path), "--json"])
+    boss = CliRunner().invoke(cli, ["token", "boss", "--role", "operator", "--tokens", str(path), "--json"])
     known = TokenFile(path)
     found = known.identify(made.output.strip())
     assert found is not None

@@ -23,6 +23,8 @@ from nearcast.gateway.bodies import Problem
 from nearcast.gateway.call import Call, Gateway, Settings, answer
 from nearcast.gateway.commit import Committer
 from nearcast.gateway.delivery import Hub
+from nearcast.gateway.grants import Action
+from nearcast.gateway.hooks import Hooks
 from nearcast.gateway.identity import Identities, Identity
 from nearcast.gateway.layers import Layers
 from nearcast.gateway.limits import Rates
@@ -30,8 +32,9 @@ from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.openapi import openapi
 from nearcast.gateway.outbox import Cursors
+from nearcast.gateway.page import page_routes
 from nearcast.gateway.routes import ROUTES, Way
-from nearcast.gateway.streams import Talk, send_events, start_after
+from nearcast.gateway.streams import Talk, is_heard, send_events, start_after
 
 __all__ = ["create_app", "open_gateway"]
 
@@ -54,18 +57,19 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
     broker = Broker(link, BROKER)
     async with link, Hub(url, broker, metrics, settings.queue) as hub:
         layers = Layers(link, committer, broker)
-        rates = Rates(settings.rate)
-        yield Gateway(settings, identities, metrics, link, committer, broker, hub, Cursors(link), layers, rates)
+        rates, hooks, cursors = Rates(settings.rate), Hooks(link, settings.webhooks), Cursors(link)
+        yield Gateway(settings, identities, metrics, link, committer, broker, hub, cursors, layers, rates, hooks)
         await committer.close()
 
 
 def create_app(url: str, identities: Identities, settings: Settings | None = None) -> Starlette:
     """An application that connects when it starts."""
     held: list[Gateway] = []
+    settings = settings or Settings()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with open_gateway(url, identities, settings or Settings()) as gateway:
+        async with open_gateway(url, identities, settings) as gateway:
             held[:] = [gateway]
             app.state.gateway = gateway
             yield
@@ -84,6 +88,7 @@ def create_app(url: str, identities: Identities, settings: Settings | None = Non
         WebSocketRoute("/v1/ws", _Socket(held)),
         Route("/v1/health", health),
         Route("/v1/openapi.json", describe),
+        *page_routes(settings.tiles, settings.tiles_credit),
     ]
     return Starlette(routes=_merged(routes), lifespan=lifespan, exception_handlers={HTTPException: _no_such})
 
@@ -119,7 +124,9 @@ class _Door:
         way = self.doors["GET" if scope["method"] == "HEAD" else scope["method"]]
         began = time.perf_counter()
         try:
-            response = await way.door(Call(gateway, request, identified(gateway, request.headers.get("authorization"))))
+            who = identified(gateway, request.headers.get("authorization"))
+            who.must(way.action)
+            response = await way.door(Call(gateway, request, who))
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001  # whatever it is, the client is told in the same form
@@ -185,7 +192,7 @@ async def _health(gateway: Gateway, request: Request) -> Response:
         "broker": is_well,
     }
     with suppress(GatewayError):
-        if found is not None and identified(gateway, request.headers.get("authorization")).is_operator:
+        if found is not None and identified(gateway, request.headers.get("authorization")).may(Action.MEASURE):
             said["details"] = msgspec.Raw(found)
     return answer(said, 200 if is_well else 503)
 
@@ -203,6 +210,7 @@ class _Events:
         gateway, request = self._held[0], Request(scope, receive)
         try:
             call = Call(gateway, request, identified(gateway, request.headers.get("authorization")))
+            call.who.must(Action.LISTEN)
             await send_events(call, receive, send)
         except (NearcastError, ClientDisconnect) as error:
             await problem(error)(scope, receive, send)
@@ -219,15 +227,16 @@ class _Socket:
         await receive()
         try:
             call = Call(gateway, Request({**scope, "type": "http", "method": "GET"}), _named(gateway, scope))
+            call.who.must(Action.LISTEN)
             client = call.client
-            after = await start_after(gateway, client, call.query.get("after"))
+            after, keeps_cursor = await start_after(gateway, client, call.query.get("after")), is_heard(call)
         except NearcastError as error:
             await _denied(problem(error), send)
             return
         protocol = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
         await send({"type": "websocket.accept", "subprotocol": protocol})
         with gateway.hub.listen(client, after) as feed:
-            await Talk(gateway, call.who, client, feed, send).run(receive)
+            await Talk(gateway, call.who, client, feed, send, keeps_cursor=keeps_cursor).run(receive)
 
 
 def _named(gateway: Gateway, scope: Scope) -> Identity:

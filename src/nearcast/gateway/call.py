@@ -18,6 +18,7 @@ from nearcast.gateway.bodies import Statement, Taken
 from nearcast.gateway.commit import Committer, Placed
 from nearcast.gateway.delivery import Hub
 from nearcast.gateway.formats import Fault, Lines, op_line, when
+from nearcast.gateway.hooks import MOST, Hooks
 from nearcast.gateway.identity import Identities, Identity
 from nearcast.gateway.layers import Layers
 from nearcast.gateway.limits import Rates
@@ -50,6 +51,14 @@ class Settings:
     """Seconds after which a quiet stream of events says that it is there."""
     queue: int = 1000
     """Events that wait for one socket before it is left to the stream on disk."""
+    webhooks: int = MOST
+    """Webhooks of one client."""
+    private: bool = False
+    """Whether webhooks may lead to loopback and private addresses."""
+    tiles: str | None = None
+    """Where the map's tiles come from; without them it has a graticule."""
+    tiles_credit: str = ""
+    """Whom the map names for its tiles."""
 
 
 @dataclass(slots=True)
@@ -66,6 +75,7 @@ class Gateway:
     cursors: Cursors
     layers: Layers
     rates: Rates
+    hooks: Hooks
     wrote: dict[str, int] = field(default_factory=dict)
     """The last packet of each of those who wrote of late, so that they read what they wrote."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from nearcast.gateway.bodies import Heard, Particulars, Reading, Written
 from nearcast.gateway.call import Call, answer, written
 from nearcast.gateway.events import events_of
 from nearcast.gateway.formats import Lines, read_lines, read_positions
+from nearcast.gateway.grants import Action
 from nearcast.language.oplog import decode_op
 from nearcast.log.subjects import out_subject
 from nearcast.model.moment import MICROS, parse_time
@@ -26,15 +28,19 @@ __all__ = [
     "delete_definition",
     "delete_layer",
     "delete_statement",
+    "get_client",
     "get_clients",
     "get_cursor",
     "get_explanation",
     "get_inside",
     "get_layer",
+    "get_layers",
     "get_metrics",
     "get_nearest",
     "get_notifications",
+    "get_places",
     "get_statements",
+    "get_staying",
     "patch_client",
     "post_positions",
     "post_query",
@@ -46,7 +52,9 @@ __all__ = [
 ]
 
 PAGE = 1000
-"""The most notifications of one answer."""
+"""The most notifications of one answer,"""
+LISTED = 10_000
+"""and the most clients."""
 _encoder = msgspec.json.Encoder()
 Door = Callable[[Call], Awaitable[Response]]
 
@@ -58,7 +66,7 @@ async def post_positions(call: Call) -> Response:
     body, gateway = await call.body(), call.gateway
     now, ahead = time.time_ns() // 1000, round(gateway.settings.ahead * MICROS)
     if "ndjson" in call.request.headers.get("content-type", ""):
-        call.who.must_operate()
+        call.who.must(Action.APPEND)
         read = read_lines(body, now, ahead)
         for name in read.layers:
             await gateway.layers.disown(name)
@@ -86,6 +94,12 @@ async def post_readings(call: Call) -> Response:
     return answer(await call.gateway.taking(call.who, Lines([written(op) for op in ops], len(ops))), 202)
 
 
+async def get_client(call: Call) -> Response:
+    """Who one is, what one said of oneself, and where one is."""
+    found = msgspec.json.decode(await call.gateway.ask(call.who, "client", client=call.client))
+    return answer({"client": call.client, "role": call.who.role, **found})
+
+
 async def patch_client(call: Call) -> Response:
     said = await call.decoded(Particulars)
     durations = {name: v for name in ("lease", "lateness") if (v := getattr(said, name)) is not None}
@@ -95,6 +109,8 @@ async def patch_client(call: Call) -> Response:
 
 
 async def delete_client(call: Call) -> Response:
+    """With its webhooks, so that nothing that waits is delivered any more."""
+    await call.gateway.hooks.forget(call.client)
     op = {"op": "client", "time": call.gateway.moment(), "client": call.client, "forget": True}
     placed = await call.gateway.write(call.who, op, status=404)
     return answer(Written(placed.sequence))
@@ -143,7 +159,6 @@ def get_statements(kind: str) -> Door:
 
 def put_definition(op: str) -> Door:
     async def put(call: Call) -> Response:
-        call.who.must_operate()
         said = {"op": op, "time": call.gateway.moment(), "text": await call.text()}
         name = call.named("name")
         _check_name(said, op, name)
@@ -166,7 +181,6 @@ def _check_name(said: dict[str, Any], op: str, name: str) -> None:
 
 def delete_definition(op: str) -> Door:
     async def delete(call: Call) -> Response:
-        call.who.must_operate()
         said = {"op": op, "time": call.gateway.moment(), "name": call.named("name"), "remove": True}
         placed = await call.gateway.write(call.who, said, status=404)
         return answer(Written(placed.sequence))
@@ -175,18 +189,35 @@ def delete_definition(op: str) -> Door:
 
 
 async def put_layer(call: Call) -> Response:
-    call.who.must_operate()
     data = await call.decoded(Any)
     stored = await call.gateway.layers.put(call.named("name"), data, call.gateway.moment())
     return answer(stored)
 
 
 async def get_layer(call: Call) -> Response:
-    return Response(await call.gateway.layers.get(call.named("name")), media_type="application/geo+json")
+    """As it was uploaded; if it came by ops, as the broker has it."""
+    name = call.named("name")
+    try:
+        found = await call.gateway.layers.get(name)
+    except GatewayError as missing:
+        if missing.status != 404:
+            raise
+        try:
+            found = await call.gateway.ask(call.who, "layer", layer=name)
+        except GatewayError as error:
+            raise (error if error.status == 503 else missing) from None
+    return Response(found, media_type="application/geo+json")
+
+
+async def get_layers(call: Call) -> Response:
+    return answer(await call.gateway.ask(call.who, "layers"))
+
+
+async def get_places(call: Call) -> Response:
+    return Response(await call.gateway.ask(call.who, "places"), media_type="application/geo+json")
 
 
 async def delete_layer(call: Call) -> Response:
-    call.who.must_operate()
     return answer(Written(await call.gateway.layers.remove(call.named("name"), call.gateway.moment())))
 
 
@@ -243,26 +274,48 @@ def _quoted(name: str) -> str:
 
 
 async def get_explanation(call: Call) -> Response:
-    return answer(
-        await call.gateway.ask(call.who, "explain", client=call.client, subscription=call.named("subscription"))
-    )
+    """Of all pairs, or of those with a publisher, publication, region or peer."""
+    meant = {name: call.query[name] for name in ("publisher", "publication", "region", "peer") if name in call.query}
+    asked = {"client": call.client, "subscription": call.named("subscription"), **meant}
+    return answer(await call.gateway.ask(call.who, "explain", **asked))
 
 
 async def get_clients(call: Call) -> Response:
-    return answer(await call.gateway.ask(call.who, "clients", client=call.client))
+    limit = call.number("limit", LISTED, 1, LISTED)
+    return answer(await call.gateway.ask(call.who, "clients", client=call.client, box=_box(call), limit=limit))
+
+
+async def get_staying(call: Call) -> Response:
+    found = await call.gateway.ask(call.who, "staying", client=call.client)
+    return Response(found, media_type="application/geo+json")
+
+
+def _box(call: Call) -> tuple[float, ...] | None:
+    if "box" not in call.query:
+        return None
+    try:
+        box = tuple(float(number) for number in call.query["box"].split(","))
+    except ValueError:
+        box = ()
+    if len(box) != 4 or not all(map(math.isfinite, box)):
+        raise GatewayError(422, "a box is four numbers: least x, least y, greatest x, greatest y", "box")
+    return box
 
 
 # ---- the past ------------------------------------------------------------------------------------------
 
 
 async def get_notifications(call: Call) -> Response:
-    """Own notifications, in order: after a sequence, or since a time; ``next`` is the sequence to go on after."""
-    most = call.number("limit", 100, 1, PAGE)
+    """Own notifications, in order: after a sequence, or since a time; ``next`` is the sequence to go on after.
+
+    Whoever has them all goes on with events after ``at``, or after the last of them if that is later.
+    """
+    most, at = call.number("limit", 100, 1, PAGE), call.gateway.hub.position
     page = await call.gateway.hub.outbox.page(
         out_subject(call.client), call.number("after", 0), most, _since(call.query.get("since"))
     )
     events = [msgspec.Raw(event.body) for event in events_of(page.told)]
-    return answer({"events": events, "next": None if page.is_last else page.told[-1].sequence})
+    return answer({"events": events, "next": None if page.is_last else page.told[-1].sequence, "at": at})
 
 
 def _since(given: str | None) -> str | None:
@@ -290,5 +343,4 @@ async def put_cursor(call: Call) -> Response:
 
 
 async def get_metrics(call: Call) -> Response:
-    call.who.must_operate()
     return Response(call.gateway.metrics.text(), media_type="text/plain; version=1.0.0; charset=utf-8")

@@ -18,10 +18,11 @@ from nearcast.gateway.bodies import Taken
 from nearcast.gateway.call import Call, Gateway
 from nearcast.gateway.delivery import Feed
 from nearcast.gateway.formats import read_positions
+from nearcast.gateway.grants import Action
 from nearcast.gateway.identity import Identity
 from nearcast.model.moment import MICROS
 
-__all__ = ["Sender", "Talk", "send_events", "start_after"]
+__all__ = ["Sender", "Talk", "is_heard", "send_events", "start_after"]
 
 Message = MutableMapping[str, Any]
 Sender = Callable[[Message], Awaitable[None]]
@@ -31,6 +32,8 @@ CURSOR = 2.0
 """Seconds between two writes of a cursor."""
 PENDING = 64
 """Moves of a socket that may wait for the log before more are read."""
+AGAIN, NO_MORE = 1012, 1008
+"""What a socket is closed with: the service starts again; or, it was against a rule."""
 _encoder = msgspec.json.Encoder()
 HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -48,6 +51,14 @@ async def start_after(gateway: Gateway, client: str, named: str | None) -> int:
     return int(named)
 
 
+def is_heard(call: Call) -> bool:
+    """Whether what is sent counts as heard. A second screen says ``cursor=off``, and leaves the cursor to the first."""
+    given = call.query.get("cursor")
+    if given not in (None, "off"):
+        raise GatewayError(422, f"{given!r:.40} is no way to treat a cursor; say off, or nothing", "cursor")
+    return given is None
+
+
 # ---- server-sent events --------------------------------------------------------------------------------
 
 
@@ -55,31 +66,33 @@ async def send_events(call: Call, receive: Receiver, send: Sender) -> None:
     """Until the client goes. Its id is the sequence, so a browser that comes back says by itself where it was."""
     gateway, client = call.gateway, call.client
     named = call.query.get("after") or call.request.headers.get("last-event-id")
-    after = await start_after(gateway, client, named)
+    after, keeps_cursor = await start_after(gateway, client, named), is_heard(call)
     with gateway.hub.listen(client, after) as feed:
         gone = asyncio.ensure_future(_until_gone(receive, feed))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await _send(send, b": nearcast\n\n")
-            await _pass_on(gateway, feed, send)
+            await _pass_on(gateway, call.who, feed, send, keeps_cursor=keeps_cursor)
             if not gone.done():
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             gone.cancel()
 
 
-async def _pass_on(gateway: Gateway, feed: Feed, send: Sender) -> None:
+async def _pass_on(gateway: Gateway, who: Identity, feed: Feed, send: Sender, *, keeps_cursor: bool) -> None:
     """The cursor follows a little behind, since nobody says what has arrived, and events do not wait for it."""
     sent, written, due = feed.last, feed.last, time.monotonic() + CURSOR
     writing: asyncio.Task[None] | None = None
     try:
         while not feed.is_closed:
             events = await feed.take(gateway.settings.heartbeat)
+            if not gateway.identities.holds(who):
+                break
             if events:
                 await _send(send, b"".join(event.frame for event in events))
             elif not feed.is_closed:
                 await _send(send, b"id: %d\n\n" % feed.reached)
-            if time.monotonic() > due and (writing is None or writing.done()):
+            if keeps_cursor and time.monotonic() > due and (writing is None or writing.done()):
                 if sent > written:
                     writing, written = asyncio.create_task(_remember(gateway, feed.client, sent)), sent
                 sent, due = feed.reached, time.monotonic() + CURSOR
@@ -120,8 +133,11 @@ _in = msgspec.json.Decoder(_In)
 class Talk:
     """A WebSocket of a client."""
 
-    def __init__(self, gateway: Gateway, who: Identity, client: str, feed: Feed, send: Sender) -> None:
+    def __init__(
+        self, gateway: Gateway, who: Identity, client: str, feed: Feed, send: Sender, *, keeps_cursor: bool = True
+    ) -> None:
         self._gateway, self._who, self._client, self._feed, self._send = gateway, who, client, feed, send
+        self._keeps_cursor = keeps_cursor
         self._acked = self._kept = feed.last
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -140,17 +156,21 @@ class Talk:
             await asyncio.gather(sending, *self._tasks, return_exceptions=True)
 
     async def _events(self) -> None:
-        """Whatever ends it, the client is told, and comes back."""
+        """Whatever ends it, the client is told, and comes back, unless its token does not hold any more."""
+        code = AGAIN
         try:
             while not self._feed.is_closed:
                 events = await self._feed.take(self._gateway.settings.heartbeat)
+                if not self._gateway.identities.holds(self._who):
+                    code = NO_MORE
+                    break
                 for event in events:
                     await self._send({"type": "websocket.send", "text": event.text})
                 if not events and not self._feed.is_closed:
                     await self._say({"at": self._feed.reached})
         finally:
             with suppress(Exception):  # it may have gone already
-                await self._send({"type": "websocket.close", "code": 1012})
+                await self._send({"type": "websocket.close", "code": code})
 
     async def _say(self, value: Any) -> None:
         await self._send({"type": "websocket.send", "text": _encoder.encode(value).decode()})
@@ -178,6 +198,7 @@ class Talk:
     async def _move(self, body: bytes, ref: int | str | None) -> None:
         gateway = self._gateway
         now, ahead = time.time_ns() // 1000, round(gateway.settings.ahead * MICROS)
+        self._who.must(Action.MOVE)
         read = read_positions(body, self._who, now, ahead, self._client)
         while len(self._tasks) >= PENDING:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -208,7 +229,7 @@ class Talk:
         if timer is not None:
             timer.cancel()
         reached = self._feed.reached if self._acked >= self._feed.last else self._acked
-        if reached > self._kept:
+        if self._keeps_cursor and reached > self._kept:
             with suppress(NearcastError):
                 await self._gateway.cursors.write(self._client, reached)
                 self._kept = reached
