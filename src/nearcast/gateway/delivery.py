@@ -1,8 +1,8 @@
 """Who is connected, and what each has yet to hear.
 
-The gateway has one consumer for the whole stream of notifications, and hands each message to whoever is connected for
-its client. A *feed* is one socket's part. It is either live, with a bounded queue that the hub fills, or behind, and
-then reads its client's messages from the stream on disk.
+The gateway has one consumer for the whole stream of notifications, hears what brokers say ahead of it, and hands each
+message to whoever is connected for its client. A *feed* is one socket's part. It is either live, with a bounded queue
+that the hub fills, or behind, and then reads its client's messages from the stream on disk.
 
 To go from behind to live without loss, repeat or disorder, a feed first lets the hub fill its queue, then finds out
 which message of its client is the last one, and reads up to that from disk. Whatever comes later is in the queue; what
@@ -20,6 +20,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+import msgspec
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js import api
@@ -28,12 +29,13 @@ from nearcast.errors import GatewayError, LogError
 from nearcast.gateway.ask import Broker
 from nearcast.gateway.events import Event, Told, events_of, gap_event, merge_readings
 from nearcast.gateway.link import Link
-from nearcast.gateway.metrics import Metrics
-from nearcast.gateway.outbox import Outbox, places_of
+from nearcast.gateway.metrics import FeedMetrics
+from nearcast.gateway.outbox import Outbox, places_of, stored_of
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.reading import extent_of
-from nearcast.log.subjects import OUT_STREAM, out_subject
+from nearcast.log.subjects import AHEAD_SUBJECT, OUT_STREAM, out_subject
+from nearcast.log.telling import Ahead
 from nearcast.model.moment import time_text
 
 __all__ = ["Feed", "Hub"]
@@ -46,22 +48,40 @@ BEAT = 5.0
 """Seconds after which a server says that there is nothing to say. Three such silences mean that it has gone."""
 RETOLD = 10.0
 """Seconds for a broker to tell again what a crash of the server took."""
+SOON = 0.005
+"""Seconds to wait before the disk is asked again for what was said ahead."""
 AGAIN = 0.5
 """Seconds to wait before what did not work is tried again."""
 logger = logging.getLogger(__name__)
+_ahead = msgspec.json.Decoder(Ahead)
 
 
 class Hub:
     """One consumer of all that is told. ``with hub.listen(client, after) as feed`` is a socket's part of it."""
 
-    def __init__(self, url: str, broker: Broker, metrics: Metrics, queue: int = QUEUE) -> None:
+    def __init__(
+        self,
+        url: str,
+        broker: Broker,
+        metrics: FeedMetrics,
+        queue: int = QUEUE,
+        *,
+        page: int = PAGE,
+        room: int | None = None,
+        merges: bool = True,
+    ) -> None:
+        """``page`` is how many messages a feed reads from disk at a time, ``room`` how many bytes of them, and of those
+        that wait in its queue. With ``merges`` a feed that is too slow is told the latest reading of a pair only."""
         self._link = Link(url, self._follow)
         self.outbox = Outbox(self._link)
         self.broker, self.metrics, self.queue = broker, metrics, queue
+        self.page, self.room, self.merges = page, room, merges
         self.position = 0
         """The last sequence that was seen. All that is not later has been handed over, or is on disk."""
+        self.stored = 0
+        """The last sequence that is known to be on disk; what is said ahead may not be yet."""
         self._feeds: dict[str, set[Feed]] = {}
-        self._listening: Subscription | None = None
+        self._listening: list[Subscription] = []
         self._delivered = 0
         self._heard = time.monotonic()
         self._is_broken = False
@@ -111,6 +131,7 @@ class Hub:
         with explained(log.url, OUT_STREAM):
             extent = await extent_of(log.client, OUT_STREAM)
             # A tail that a crash of the server took is told again, so a stream that ends too early is waited for.
+            self.stored = extent.last
             if extent.created != self._created:
                 self.position = extent.last
                 self._all_behind(is_new=bool(self._created))
@@ -120,9 +141,10 @@ class Hub:
                 self._all_behind(is_new=False)
             self._delivered, self._heard, self._is_broken = 0, time.monotonic(), False
             inbox = log.client.new_inbox()
-            self._listening = await log.client.subscribe(
-                inbox, cb=self._take, pending_msgs_limit=0, pending_bytes_limit=0
-            )
+            self._listening = [
+                await log.client.subscribe(subject, cb=take, pending_msgs_limit=0, pending_bytes_limit=0)
+                for subject, take in ((inbox, self._take), (AHEAD_SUBJECT, self._take_ahead))
+            ]
             await log.client.jetstream(timeout=PATIENCE).add_consumer(
                 OUT_STREAM,
                 deliver_subject=inbox,
@@ -144,10 +166,10 @@ class Hub:
                 await self._follow_again()
 
     async def _follow_again(self) -> None:
-        listening, self._listening = self._listening, None
+        listening, self._listening = self._listening, []
         with suppress(LogError, GatewayError):
-            if listening is not None:
-                await listening.unsubscribe()
+            for subscription in listening:
+                await subscription.unsubscribe()
             await self._follow(self._link.log)
 
     async def _take(self, message: Msg) -> None:
@@ -160,11 +182,28 @@ class Hub:
         if delivered != self._delivered + 1:
             self._is_broken = True
             return
-        self._delivered = delivered
-        self.position = max(self.position, sequence)
-        feeds = self._feeds.get(message.subject)
+        self._delivered, self.stored = delivered, max(self.stored, sequence)
+        if sequence > self.position:
+            self._hand_over(message.subject, Told(sequence, message.data, stored_of(message)))
+
+    async def _take_ahead(self, message: Msg) -> None:
+        """What the stream will have next. If something before it is still on its way, the stream has this in time."""
+        try:
+            ahead = _ahead.decode(message.data)
+        except (msgspec.DecodeError, UnicodeError):
+            logger.warning("%s has something else than notifications", AHEAD_SUBJECT)
+            return
+        if ahead.first <= self.position + 1:
+            now = time.time()
+            for sequence, (subject, payload) in enumerate(ahead.told, ahead.first):
+                if sequence > self.position:
+                    self._hand_over(subject, Told(sequence, bytes(payload), now))
+
+    def _hand_over(self, subject: str, told: Told) -> None:
+        self.position = told.sequence
+        feeds = self._feeds.get(subject)
         if feeds:
-            for event in events_of([Told(sequence, message.data)]):
+            for event in events_of([told]):
                 for feed in feeds:
                     feed.offer(event)
 
@@ -189,6 +228,8 @@ class Feed:
         self._short: float | None = None
         """Since when the stream has been shorter than what was heard of it."""
         self._queue: deque[Event] = deque()
+        self._size = 0
+        """Bytes in the queue."""
         self._is_live = False
         self._is_slow = False
         """It fell behind while it was connected; then readings are merged."""
@@ -216,18 +257,29 @@ class Feed:
         """From the hub, in order. While the feed is behind, the disk has it."""
         if not self._is_live or event.sequence <= self.last:
             return
-        if len(self._queue) >= self._hub.queue:
+        if len(self._queue) >= self._hub.queue or (self._hub.room is not None and self._size > self._hub.room):
             self._hub.metrics.behind.inc()
-            self._is_slow = True
+            self._is_slow = self._hub.merges
             self.fall_behind()
             return
         self._queue.append(event)
+        self._size += len(event.body)
         self._wake.set()
 
     def fall_behind(self) -> None:
+        """Leave it to the disk. Whoever waits for more is woken."""
         self._is_live = False
-        self._queue.clear()
+        self._empty()
         self._wake.set()
+
+    def rewind(self, sequence: int) -> None:
+        """Have all that comes after a sequence once more, from disk; until then nothing is kept here."""
+        self.fall_behind()
+        self.last = sequence
+
+    def _empty(self) -> None:
+        self._queue.clear()
+        self._size = 0
 
     async def take(self, patience: float) -> list[Event]:
         """The next events, or none if there are none for that many seconds, or the feed is closed."""
@@ -247,7 +299,7 @@ class Feed:
                 async with asyncio.timeout(patience):
                     await self._wake.wait()
         events = [event for event in self._queue if event.sequence > self.last]
-        self._queue.clear()
+        self._empty()
         if events:
             self.last = events[-1].sequence
         return self._counted(events)
@@ -260,11 +312,12 @@ class Feed:
 
     async def _catch_up(self) -> list[Event]:
         """A page from disk, or nothing if there is nothing on it; then the feed is live."""
-        self._queue.clear()
+        self._empty()
         self._is_live = True
-        outbox = self._hub.outbox
+        outbox, hub = self._hub.outbox, self._hub
+        await self._until_stored(hub.position)
         last = await outbox.last_of(self.subject)
-        told = (await outbox.page(self.subject, self.last, PAGE)).told if last > self.last else []
+        told = (await outbox.page(self.subject, self.last, hub.page, size=hub.room)).told if last > self.last else []
         extent = await outbox.extent()
         # Looked at after the page was read: had something gone before that, the stream would now begin later.
         if self.is_lost or extent.first > self.last + 1 or self._is_too_short(extent.last):
@@ -278,6 +331,16 @@ class Feed:
         self._hub.metrics.merged.inc(len(told) - len(kept))
         self.last = told[-1].sequence
         return events_of(kept)
+
+    async def _until_stored(self, sequence: int) -> None:
+        """Of what was said ahead before the queue was there, wait until the disk has it."""
+        until = time.monotonic() + RETOLD
+        while self._hub.stored < sequence:
+            self._hub.stored = max(self._hub.stored, (await self._hub.outbox.extent()).last)
+            if self._hub.stored < sequence:
+                if time.monotonic() > until:
+                    raise LogError(f"{OUT_STREAM} ends at {self._hub.stored}, and {sequence} was told")
+                await asyncio.sleep(SOON)
 
     def _is_too_short(self, last: int) -> bool:
         """What a crash of the server took is told again, under the same sequences. What is not was never there."""

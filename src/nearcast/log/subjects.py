@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote
 from nearcast.errors import LogError
 
 __all__ = [
+    "AHEAD_SUBJECT",
     "ASK_SUBJECTS",
     "BATCH",
     "BROKER",
@@ -24,6 +25,7 @@ __all__ = [
     "ORDINAL",
     "OUT_STREAM",
     "OUT_SUBJECTS",
+    "PHONES",
     "SNAPSHOTS",
     "ask_subject",
     "client_of_subject",
@@ -36,6 +38,8 @@ OPS_STREAM = "nearcast-ops"
 OPS_SUBJECT = "nearcast.ops"
 OUT_STREAM = "nearcast-out"
 OUT_SUBJECTS = "nearcast.out.*"
+AHEAD_SUBJECT = "nearcast.ahead"
+"""Where what is about to be written into the stream is said at once, many in a message."""
 LEASES = "nearcast-leases"
 """The bucket of what only one process may do at a time."""
 BROKER = "nearcast-broker"
@@ -57,6 +61,8 @@ HOOK_CURSORS = "nearcast-webhook-cursors"
 LETTERS = "nearcast-dead-letters"
 """The stream of events that a webhook gave up."""
 LETTER_SUBJECTS = "nearcast.dead.*"
+PHONES = "nearcast-phones"
+"""The bucket of the devices and waypoints of each client that comes by MQTT."""
 
 FORMAT = "Nearcast-Format"
 """The header that says how a packet of ops is written."""

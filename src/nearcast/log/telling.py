@@ -21,6 +21,7 @@ from nearcast.log.subjects import BATCH, ORDINAL
 __all__ = [
     "HEADERS",
     "NOWHERE",
+    "Ahead",
     "Overtaken",
     "Place",
     "Tail",
@@ -58,6 +59,14 @@ class Tail(NamedTuple):
     sequence: int
     place: Place
     id: str
+
+
+class Ahead(msgspec.Struct, array_like=True):
+    """What a broker is about to write into the stream: the sequence of the first, and of each the subject and the
+    message. Sequences follow from the log as ids do, so whoever hears of them early hears the same as from the disk."""
+
+    first: int
+    told: list[tuple[str, msgspec.Raw]]
 
 
 class Overtaken(LogError):
