@@ -21,7 +21,10 @@ __all__ = ["main"]
 
 
 @click.command()
-@click.option("--nats", "url", required=True, metavar="URL", help="The NATS server, or several of a cluster.")
+@click.option(
+    "--nats", "url", envvar="NEARCAST_NATS", required=True, metavar="URL",
+    help="The NATS server, or several of a cluster; else that of NEARCAST_NATS.",
+)  # fmt: skip
 @click.option("--name", help="What it is called in logs; the machine and the process unless told.")
 @click.option(
     "--lease", type=click.FloatRange(min=0.1), default=Settings.lease, help="Seconds until another takes over."

@@ -17,7 +17,7 @@ from nearcast.language.oplog import decode_op
 from nearcast.model import op as ops
 from nearcast.model.moment import MICROS, parse_time, time_text
 
-__all__ = ["Fault", "Lines", "Position", "op_line", "read_lines", "read_positions", "when"]
+__all__ = ["Fault", "Lines", "Position", "op_line", "owntracks_fix", "read_lines", "read_positions", "when"]
 
 Scalar = bool | int | float | str
 EXACT = 2**52
@@ -228,15 +228,25 @@ def _feature(feature: dict[str, Any]) -> dict[str, Any]:
 
 
 def _owntracks(message: dict[str, Any]) -> dict[str, Any]:
-    """https://owntracks.org/booklet/tech/json/: the client is the token's, whatever the topic says."""
+    """The client is the token's, whatever the topic says."""
     if message["_type"] != "location":
         raise msgspec.ValidationError(
             f"OwnTracks' {message['_type']!r:.40} is no position; send location - at `$._type`"
         )
+    return owntracks_fix(message)
+
+
+CONNECTIONS = {"w": "wifi", "m": "mobile", "o": "offline"}
+
+
+def owntracks_fix(message: dict[str, Any]) -> dict[str, Any]:
+    """A position of https://owntracks.org/booklet/tech/json/, and what the phone says of itself, in our words."""
     names = {"lon": "lon", "lat": "lat", "tst": "time", "alt": "alt", "acc": "accuracy"}
     fix = {ours: message[theirs] for theirs, ours in names.items() if message.get(theirs) is not None}
-    values = {"batt": "battery", "vel": "velocity", "cog": "course"}
+    values = {"batt": "battery", "vel": "velocity", "cog": "course", "conn": "connection"}
     attributes = {ours: message[theirs] for theirs, ours in values.items() if message.get(theirs) is not None}
+    if isinstance(attributes.get("connection"), str):
+        attributes["connection"] = CONNECTIONS.get(attributes["connection"], attributes["connection"])
     return {**fix, "attributes": attributes} if attributes else fix
 
 

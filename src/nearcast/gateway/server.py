@@ -43,9 +43,16 @@ class _Server(uvicorn.Server):
 
 
 def make_server(
-    url: str, identities: Identities, settings: Settings | None = None, *, host: str = "127.0.0.1", port: int = 0
+    url: str,
+    identities: Identities,
+    settings: Settings | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    tls: tuple[Path, Path] | None = None,
 ) -> uvicorn.Server:
-    """A server that is not started yet. Paths are not logged, as a query may hold what is nobody's business."""
+    """A server that is not started yet, of HTTPS with a certificate and its key. Paths are not logged, as a query may
+    hold what is nobody's business."""
     app = create_app(url, identities, settings)
     config = uvicorn.Config(
         app,
@@ -63,15 +70,19 @@ def make_server(
         server_header=False,
         timeout_graceful_shutdown=FINISH,
         backlog=4096,
+        ssl_certfile=tls[0] if tls else None,
+        ssl_keyfile=tls[1] if tls else None,
     )
     return _Server(config, app)
 
 
-def run(url: str, tokens: Path, settings: Settings, host: str, port: int) -> None:
+def run(
+    url: str, tokens: Path, settings: Settings, host: str, port: int, tls: tuple[Path, Path] | None = None
+) -> None:
     """Serve until a signal says to stop. A socket is an open file, so as many as the system allows may be open."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    server = make_server(url, TokenFile(tokens), settings, host=host, port=port)
+    server = make_server(url, TokenFile(tokens), settings, host=host, port=port, tls=tls)
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(server.serve())

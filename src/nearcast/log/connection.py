@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import os
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 from nats import errors as client_errors
 from nats.aio.client import Client
@@ -13,7 +16,10 @@ from nats.js import errors as stream_errors
 
 from nearcast.errors import LogError
 
-__all__ = ["connection", "explained"]
+__all__ = ["CERT", "connection", "explained", "trusting"]
+
+CERT = "NEARCAST_NATS_CERT"
+"""What names the certificate of a server of one's own, which is then trusted as it is."""
 
 PATIENCE = 5
 """Seconds for a server to answer."""
@@ -42,9 +48,17 @@ async def connection(url: str, lost: Callable[[], None] = lambda: None) -> Async
             connect_timeout=PATIENCE,
             error_cb=faults.note,
             closed_cb=closed,
+            **_tls(),
         )
     except (OSError, ValueError, client_errors.Error) as error:
         reason = faults.last or error
+        with suppress(AssertionError):  # that is how it says that it never began
+            await client.close()
+        if "authorization" in str(reason).lower():
+            raise LogError(
+                f"the NATS server at {_shown(url)} does not let us in; name a user and a password, as in "
+                "nats://user:password@host:4222, or in NEARCAST_NATS"
+            ) from error
         raise LogError(f"no NATS server answers at {_shown(url)} ({_words(reason)}); is it running?") from error
     watching = asyncio.create_task(_watch(client, lost))
     try:
@@ -91,4 +105,24 @@ def _words(error: Exception) -> str:
 
 def _shown(url: str) -> str:
     """Without the passwords that may be in it."""
-    return re.sub(r"(?<=//)[^/@,]*@", "", url)
+    pieces = (piece.rpartition("://") for piece in url.split(","))
+    return ",".join(f"{scheme}{mark}{rest.rpartition('@')[2]}" for scheme, mark, rest in pieces)
+
+
+def _tls() -> dict[str, Any]:
+    """A server of one's own is reached as 127.0.0.1, which is not what its certificate is for."""
+    cert = os.environ.get(CERT)
+    return {"tls": trusting(Path(cert))} if cert else {}
+
+
+def trusting(cert: Path) -> ssl.SSLContext:
+    """Takes the server that shows the first certificate of a file, whatever its name, and no other."""
+    end = "-----END CERTIFICATE-----"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    try:
+        context.load_verify_locations(cadata=cert.read_text(encoding="ascii").partition(end)[0] + end)
+    except (OSError, ValueError, ssl.SSLError) as error:
+        raise LogError(f"{cert} is not a certificate: {error}") from None
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context

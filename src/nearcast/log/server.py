@@ -1,4 +1,7 @@
-"""A NATS server of one's own: a child process with its data in a folder, for those who have no cluster to name."""
+"""A NATS server of one's own: a child process with its data in a folder, for those who have no cluster to name.
+
+With users it is locked: nobody connects without a name and a password. Users may change while it runs.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from nearcast.errors import LogError
+from nearcast.log.users import INTERNAL, Listener, User, password_of, with_credentials
 
 __all__ = ["NatsServer", "die_with_parent", "url_of"]
 
@@ -25,6 +30,15 @@ PATIENCE = 30.0
 _PR_SET_PDEATHSIG = 1
 _SHOWN = 5
 """Lines of the server's log that are shown when it does not start."""
+_EVERYWHERE = ("0.0.0.0", "::")
+_TAKEN, _NOT_TAKEN = "Reloaded server configuration", "Failed to reload server configuration:"
+"""What the server says in its log after it was asked to read its configuration again."""
+_MQTT_NAME = "nearcast"
+"""The server's name, which it insists on if it speaks MQTT."""
+_MQTT_KEPT = "336h"
+"""For how long it keeps messages for a session that does not come back: two weeks."""
+_CONSUMERS = 1_000_000
+"""Consumers of a stream: each subscription of an MQTT session is one, and servers would stop at 1,000."""
 
 
 class NatsServer:
@@ -43,12 +57,22 @@ class NatsServer:
         lazy: bool = False,
         max_payload: int = 2**20,
         patience: float = PATIENCE,
+        listener: Listener | None = None,
+        mqtt: int | None = None,
+        users: Sequence[User] | None = None,
     ) -> None:
+        """It listens on this machine only, unless a ``listener`` says where; ``mqtt`` is a port of this machine where
+        it speaks MQTT. With ``users``, even none, nobody else may connect but our own processes, by its ``url``.
+        """
         self.folder = Path(folder).absolute()
         self.log = self.folder / "nats-server.log"
+        self.config = self.folder / "nats-server.conf"
         self.url = ""
-        """Where clients connect; known once it is started. A port of 0 is any that is free."""
-        self._settings = _settings(self.folder, port, lazy, max_payload)
+        """Where our own processes connect; known once it is started. It has the password in it, if there is one."""
+        self._listener = listener or Listener(port=port)
+        self._settings = _settings(self.folder, self._listener, mqtt, lazy, max_payload)
+        self._users = None if users is None else tuple(users)
+        self._password = None if users is None else password_of(self.folder, make=True)
         self._patience = patience
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -76,15 +100,14 @@ class NatsServer:
         if self._child is not None:
             raise LogError(f"the server on {self.folder} has been started before")
         self.folder.mkdir(parents=True, exist_ok=True)
-        config = self.folder / "nats-server.conf"
         with (self.folder / "lock").open("wb") as lock, self.log.open("ab") as log:
             _hold(lock.fileno(), self.folder)
             for stale in self.folder.glob("*.ports"):
                 stale.unlink()
-            config.write_text(json.dumps(self._settings, indent=2, ensure_ascii=False), encoding="utf-8")
+            self._write_config()
             began = log.tell()
             self._child = subprocess.Popen(
-                [_binary(), "--config", config],
+                [_binary(), "--config", self.config],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -97,6 +120,38 @@ class NatsServer:
         except LogError as error:
             self.kill()
             raise LogError(f"{error}; its last words:\n{self._last_words(began)}") from None
+
+    def admit(self, users: Sequence[User]) -> None:
+        """Change who may connect, while it runs. Whoever may not any more is disconnected.
+
+        Returns when the server has taken it. If it does not, it goes on as before, and this raises.
+        """
+        if self._users is None:
+            raise LogError(f"the server on {self.folder} was started without users, and stays open")
+        self._users = tuple(users)
+        began = self.log.stat().st_size
+        self._write_config()
+        os.kill(self.pid, signal.SIGHUP)
+        until = time.monotonic() + self._patience
+        while time.monotonic() < until and self.is_running:
+            said = self._said(began)
+            if _TAKEN in said:
+                return
+            if _NOT_TAKEN in said:
+                raise LogError(f"the NATS server did not take new users:\n{said.partition(_NOT_TAKEN)[2].strip()}")
+            time.sleep(0.01)
+        raise LogError(f"the NATS server on {self.folder} did not say that it took new users")
+
+    def _write_config(self) -> None:
+        """Whole or not at all. Only its owner may read it: there are passwords in it."""
+        settings = dict(self._settings)
+        if self._users is not None:
+            own = User(INTERNAL, self._password or "", publish=None, subscribe=None)
+            settings["authorization"] = {"users": [user.settings() for user in (own, *self._users)]}
+        new = self.config.with_name(self.config.name + ".new")
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
+            json.dump(settings, file, indent=2, ensure_ascii=False)
+        new.replace(self.config)
 
     def stop(self) -> None:
         """Lets it finish what it does. Does nothing if it does not run."""
@@ -126,35 +181,52 @@ class NatsServer:
             if self._child.poll() is not None:
                 raise LogError(f"the NATS server on {self.folder} ended with {self._child.returncode}")
             try:
-                return str(json.loads(ports.read_bytes())["nats"][0])
+                found = str(json.loads(ports.read_bytes())["nats"][0])
             except (OSError, ValueError):
                 time.sleep(0.01)
+            else:
+                return with_credentials(self._reached(found), self._password)
         raise LogError(f"the NATS server on {self.folder} was not ready after {self._patience:g} s")
 
+    def _reached(self, found: str) -> str:
+        """Where a process of this machine reaches it."""
+        host = "127.0.0.1" if self._listener.host in _EVERYWHERE else self._listener.host
+        scheme = "nats" if self._listener.cert is None else "tls"
+        return f"{scheme}://{Listener(host).bracketed}:{urlsplit(found).port}"
+
     def _last_words(self, began: int) -> str:
+        return "\n".join(self._said(began).splitlines()[-_SHOWN:])
+
+    def _said(self, began: int) -> str:
         with self.log.open("rb") as log:
             log.seek(began)
-            return "\n".join(log.read().decode(errors="replace").splitlines()[-_SHOWN:])
+            return log.read().decode(errors="replace")
 
 
 def url_of(folder: Path) -> str:
-    """Where the server listens that runs on a folder, whoever started it."""
+    """Where the server listens that runs on a folder, whoever started it, and how to come in."""
     for ports in folder.glob("*.ports"):
         try:
-            return str(json.loads(ports.read_bytes())["nats"][0])
+            found = str(json.loads(ports.read_bytes())["nats"][0])
         except (OSError, ValueError):
             continue
+        return with_credentials(found, password_of(folder))
     raise LogError(f"no NATS server runs on {folder}")
 
 
-def _settings(folder: Path, port: int, lazy: bool, max_payload: int) -> dict[str, Any]:
+def _settings(folder: Path, listener: Listener, mqtt: int | None, lazy: bool, max_payload: int) -> dict[str, Any]:
     """The server's configuration format takes JSON."""
-    return {
-        "listen": f"127.0.0.1:{port or -1}",
+    said = {
+        **listener.settings(),
         "ports_file_dir": str(folder),
         "max_payload": max_payload,
         "jetstream": {"store_dir": str(folder / "data"), "sync_interval": "2m" if lazy else "always"},
     }
+    if mqtt is not None:
+        said["server_name"] = _MQTT_NAME
+        said["mqtt"] = {"listen": f"127.0.0.1:{mqtt}", "consumer_inactive_threshold": _MQTT_KEPT}
+        said["jetstream"] |= {"limits": {"default_max_consumers": _CONSUMERS}}
+    return said
 
 
 def _hold(lock: int, folder: Path) -> None:
