@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from nearcast.errors import OpError
+from nearcast.errors import OpError, UnknownName
 from nearcast.language.format import condition_text, statement_text
 from nearcast.language.oplog import encode_notification, json_text
 from nearcast.language.parse import parse
@@ -21,15 +21,29 @@ from nearcast.match.kernel import Kernel
 from nearcast.match.present import query, state, visible
 from nearcast.match.world import Key
 from nearcast.model.fix import Fix
+from nearcast.model.geojson import region_to_geojson
+from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import time_text
 from nearcast.model.notification import Notification
 from nearcast.model.space import Metric
 from nearcast.model.statement import Subscription
 
-__all__ = ["Asked", "clients_of", "explained_to", "found_by", "state_of", "statements_of"]
+__all__ = [
+    "Asked",
+    "clients_of",
+    "explained_to",
+    "found_by",
+    "layer_of",
+    "layers_of",
+    "oneself",
+    "places_of",
+    "state_of",
+    "statements_of",
+    "staying",
+]
 
 LISTED = 10_000
-"""Clients in an answer, at the most."""
+"""Clients, regions or places in an answer, at the most."""
 EXPLAINED = 100
 """Pairs in an answer, at the most,"""
 LOOKED_AT = 300
@@ -49,6 +63,7 @@ class Asked(msgspec.Struct):
     publication: str | None = None
     region: str | None = None
     peer: str | None = None
+    layer: str = ""
     box: tuple[float, float, float, float] | None = None
     """Only clients between these coordinates: least x, least y, greatest x, greatest y."""
     limit: int | None = None
@@ -82,7 +97,7 @@ def statements_of(kernel: Kernel, asked: Asked) -> dict[str, list[dict[str, str]
 
 def clients_of(kernel: Kernel, asked: Asked) -> dict[str, Any]:
     """Where those are whose publications let a client see them."""
-    axes = ("lon", "lat") if kernel.world.metric is Metric.EARTH else ("x", "y")
+    axes = _axes(kernel)
     limit = min(asked.limit or LISTED, LISTED)
     seen: dict[str, dict[str, Any]] = {}
     for found in visible(kernel, _client(asked)):
@@ -96,6 +111,59 @@ def clients_of(kernel: Kernel, asked: Asked) -> dict[str, Any]:
             del seen[found.client]
             return {"clients": list(seen.values()), "more": True}
     return {"clients": list(seen.values()), "more": False}
+
+
+def staying(kernel: Kernel, asked: Asked) -> dict[str, Any]:
+    """What is where it said, and not where its client is, of what a client may see: GeoJSON, a feature a place."""
+    limit = min(asked.limit or LISTED, LISTED)
+    features: list[dict[str, Any]] = []
+    for found in visible(kernel, _client(asked)):
+        for at in found.stays:
+            if at.geometry is None:
+                continue
+            feature = region_to_geojson(LayerRegion(found.publication, at.geometry))
+            feature["properties"] |= {"client": found.client, "publication": found.publication}
+            features.append(feature)
+        if len(features) > limit:
+            return _collection(features[:limit], more=True)
+    return _collection(features)
+
+
+def oneself(kernel: Kernel, asked: Asked) -> dict[str, Any]:
+    """What is known of a client that asks about itself, and how places are measured here."""
+    metric = kernel.world.metric
+    known = kernel.world.clients.get(_client(asked))
+    at = {} if known is None or known.fix is None else _position(known.fix, _axes(kernel))
+    return {"metric": metric, "attributes": dict(known.attributes) if known else {}, **at}
+
+
+def layers_of(kernel: Kernel) -> dict[str, Any]:
+    """Layers are open to all."""
+    return {"layers": [{"name": name, "regions": len(of.regions)} for name, of in sorted(kernel.world.layers.items())]}
+
+
+def layer_of(kernel: Kernel, asked: Asked) -> dict[str, Any]:
+    """The regions of a layer, as GeoJSON."""
+    found = kernel.world.layers.get(asked.layer)
+    if found is None:
+        raise UnknownName("layer", asked.layer)
+    features = [region_to_geojson(r) for r in islice(found.regions, LISTED)]
+    return _collection(features, more=len(found.regions) > LISTED)
+
+
+def places_of(kernel: Kernel) -> dict[str, Any]:
+    """Places, by path. They are open to all, as anyone may name them; one without a geometry has none here, too."""
+    features: list[dict[str, Any]] = []
+    for place in islice(kernel.world.ordered_places(), LISTED):
+        known: dict[str, Any] = {"type": "Feature", "id": place.path, "properties": {}, "geometry": None}
+        feature = region_to_geojson(LayerRegion(place.path, place.geometry)) if place.geometry else known
+        feature["properties"] |= {"kind": place.level, "name": place.name}
+        features.append(feature)
+    return _collection(features, more=len(kernel.world.places) > LISTED)
+
+
+def _collection(features: list[dict[str, Any]], *, more: bool = False) -> dict[str, Any]:
+    return {"type": "FeatureCollection", "features": features, "more": more}
 
 
 def explained_to(kernel: Kernel, asked: Asked) -> dict[str, Any]:
@@ -158,6 +226,10 @@ def _is_inside(fix: Fix, box: tuple[float, float, float, float] | None) -> bool:
         return True
     point = fix.position.point
     return point is not None and box[0] <= point.x <= box[2] and box[1] <= point.y <= box[3]
+
+
+def _axes(kernel: Kernel) -> tuple[str, str]:
+    return ("lon", "lat") if kernel.world.metric is Metric.EARTH else ("x", "y")
 
 
 def _position(fix: Fix, axes: tuple[str, str]) -> dict[str, Any]:

@@ -16,7 +16,19 @@ import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from nearcast.broker.answers import Asked, clients_of, explained_to, found_by, state_of, statements_of
+from nearcast.broker.answers import (
+    Asked,
+    clients_of,
+    explained_to,
+    found_by,
+    layer_of,
+    layers_of,
+    oneself,
+    places_of,
+    state_of,
+    statements_of,
+    staying,
+)
 from nearcast.broker.applying import Refusal
 from nearcast.broker.following import Follower
 from nearcast.broker.recovery import State
@@ -153,10 +165,15 @@ def _health(broker: Answerer, asked: Asked) -> Answer:  # noqa: ARG001 (nothing 
 
 _ANSWERS: dict[str, Callable[[Answerer, Asked], Answer]] = {
     "applied": _applied,
+    "client": lambda broker, asked: oneself(_known(broker).kernel, asked),
     "clients": lambda broker, asked: clients_of(_known(broker).kernel, asked),
     "explain": lambda broker, asked: explained_to(_known(broker).kernel, asked),
     "health": _health,
+    "layer": lambda broker, asked: layer_of(_known(broker).kernel, asked),
+    "layers": lambda broker, _: layers_of(_known(broker).kernel),
+    "places": lambda broker, _: places_of(_known(broker).kernel),
     "query": _query,
     "state": _state,
     "statements": lambda broker, asked: dict(statements_of(_known(broker).kernel, asked)),
+    "staying": lambda broker, asked: staying(_known(broker).kernel, asked),
 }

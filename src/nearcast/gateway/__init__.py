@@ -11,6 +11,7 @@
     events     notifications as CloudEvents
     doors      what each route does
     streams    server-sent events and WebSocket
+    page       the live map
     app        routes, and what goes wrong, as HTTP says it
 
 It keeps nothing that matters: any gateway serves any client.

@@ -88,7 +88,7 @@ def _problem() -> dict[str, Any]:
 
 
 def _events() -> dict[str, Any]:
-    parameters = [_parameter(name, "query") for name in ("after", "client")]
+    parameters = [_parameter(name, "query") for name in ("after", "cursor", "client")]
     header = {**_parameter("Last-Event-ID", "header"), "required": False}
     return {
         "summary": "Events as they happen, as CloudEvents; an id is a sequence to go on after",

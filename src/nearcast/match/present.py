@@ -21,7 +21,7 @@ from nearcast.match.verdict import Candidate, Judge
 from nearcast.match.world import Key, Published, Subscribed
 from nearcast.model import condition as c
 from nearcast.model import op as ops
-from nearcast.model.fix import Fix
+from nearcast.model.fix import Fix, Located
 from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.notification import Cause, Kind, Notification, Reason, notification_id
 from nearcast.model.statement import Subscription
@@ -36,6 +36,8 @@ class Seen(NamedTuple):
     publication: str
     fix: Fix | None
     """Where it is; nothing if what it publishes is somewhere of its own."""
+    stays: tuple[Located, ...] = ()
+    """Where that is, then."""
 
 
 def state(reference: Reference, client: str, number: int) -> list[Notification]:
@@ -83,8 +85,10 @@ def visible(reference: Reference, client: str) -> Iterator[Seen]:
         key = (id_, owner, "", "")
         if owner == client or not _may_see(reference, judge, s, key, published):
             continue
-        fixes = (side.fix for side in reference.world.sides(owner, id_, published.publication.regions))
-        yield Seen(owner, id_, next((fix for fix in fixes if fix), None))
+        sides = reference.world.sides(owner, id_, published.publication.regions)
+        fix = next((side.fix for side in sides if side.fix), None)
+        stays = () if fix else dict.fromkeys(side.located for side in sides if side.located)
+        yield Seen(owner, id_, fix, tuple(stays))
 
 
 def _may_see(reference: Reference, judge: Judge, s: Subscribed, key: Key, published: Published) -> bool:

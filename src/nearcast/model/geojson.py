@@ -11,7 +11,7 @@ from nearcast.model.layer import Layer, LayerRegion
 from nearcast.model.region import Region
 from nearcast.model.shape import Disc, Geometry, Point, Shape, polygon
 
-__all__ = ["layer_from_geojson", "layer_to_geojson"]
+__all__ = ["layer_from_geojson", "layer_to_geojson", "region_to_geojson"]
 
 
 def layer_from_geojson(name: str, data: object) -> Layer:
@@ -135,10 +135,11 @@ def _attributes(properties: Mapping[str, Any]) -> tuple[tuple[str, Constraint], 
 
 def layer_to_geojson(layer: Layer) -> dict[str, Any]:
     """The same layer as a FeatureCollection; reading it back gives the same regions."""
-    return {"type": "FeatureCollection", "features": [_feature(r) for r in layer.regions]}
+    return {"type": "FeatureCollection", "features": [region_to_geojson(r) for r in layer.regions]}
 
 
-def _feature(r: LayerRegion) -> dict[str, Any]:
+def region_to_geojson(r: LayerRegion) -> dict[str, Any]:
+    """One region as a Feature."""
     shape = r.geometry.shape
     properties: dict[str, Any] = {}
     for name, held in r.attributes.constraints:

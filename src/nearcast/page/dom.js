@@ -1,0 +1,78 @@
+// Elements, and words for numbers and times. Text is always text: nothing here reads a string as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const byId = (id) => document.getElementById(id);
+
+/** An element with attributes and children; a function is a listener, and what is null or false is left out. */
+export function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name, value);
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+/** An icon of the sprite in the page. */
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `#i-${name}`);
+  svg.append(use);
+  return svg;
+}
+
+/** Show a text, or hide the element if there is none. */
+export function say(element, text) {
+  element.textContent = text ?? "";
+  element.hidden = !text;
+}
+
+export const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+export const darkMode = matchMedia("(prefers-color-scheme: dark)");
+
+/** A colour of the style sheet, for what is drawn on a canvas. */
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+// ---- words -------------------------------------------------------------------------------------
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const DAY = 86_400_000;
+
+/** A time of day, with the day if it is another one. */
+export function timeText(millis) {
+  if (!Number.isFinite(millis)) return "";
+  const is = new Date(millis);
+  const other = Math.abs(Date.now() - millis) > DAY / 2 && is.toDateString() !== new Date().toDateString();
+  return other ? `${day.format(is)} ${is.getFullYear()}, ${clock.format(is)}` : clock.format(is);
+}
+
+/** How long ago, roughly. */
+export function agoText(millis, now = Date.now()) {
+  const seconds = Math.max(0, (now - millis) / 1000);
+  if (seconds < 90) return `${Math.round(seconds)} s ago`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 129_600) return `${Math.round(seconds / 3600)} h ago`;
+  return `${Math.round(seconds / 86_400)} days ago`;
+}
+
+/** Metres, as precise as one can imagine. */
+export function metresText(metres) {
+  if (metres >= 10_000) return `${Math.round(metres / 1000)} km`;
+  if (metres >= 1000) return `${(metres / 1000).toFixed(1)} km`;
+  return `${metres >= 10 ? Math.round(metres) : Number(metres.toFixed(1))} m`;
+}
+
+export const countText = (count, one, many = `${one}s`) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
+
+export const sleep = (seconds, signal) =>
+  new Promise((done) => {
+    if (signal?.aborted) return done();
+    const timer = setTimeout(done, seconds * 1000);
+    signal?.addEventListener("abort", () => (clearTimeout(timer), done()), { once: true });
+  });

@@ -1,0 +1,90 @@
+// The live map, from entry to sign-out: who looks, and with which token.
+
+import "./trusted.js";
+import { Api } from "./api.js";
+import { byId, say } from "./dom.js";
+import { Looking } from "./looking.js";
+import * as session from "./session.js";
+
+let settings;
+let looking = null;
+
+async function begin() {
+  settings = await (await fetch(new URL("settings.json", import.meta.url))).json();
+  const known = session.takeFragment() ?? session.kept();
+  if (known) open(known);
+  else ask();
+}
+
+/** Ask for a token, and say why if there is something to say. */
+function ask(why = null) {
+  say(byId("entry-problem"), why);
+  byId("entry-token").value = "";
+  const entry = byId("entry");
+  if (!entry.open) entry.showModal();
+  byId("entry-token").focus();
+}
+
+async function open({ token, as }) {
+  close();
+  showState("wait", "Connecting…");
+  const api = new Api(token, {
+    as,
+    onWait: (waiting) => looking?.api === api && looking.waits(waiting),
+    onDenied: (refused) => denied(api, refused),
+  });
+  const mine = (looking = new Looking(api, settings, { onState: showState, onEntered: entered }));
+  try {
+    await mine.start();
+  } catch (error) {
+    if (api.signal.aborted || error.status === 401) return;
+    close();
+    session.forget();
+    ask(error.message);
+  }
+}
+
+function entered({ client, role }) {
+  if (byId("entry").open) byId("entry").close();
+  say(byId("whoami"), role === "client" ? client : `${client} (${role})`);
+  byId("sign-out").hidden = false;
+}
+
+function close() {
+  looking?.close();
+  looking = null;
+  showState("off", "Not connected");
+  byId("whoami").hidden = byId("sign-out").hidden = true;
+}
+
+/** The token is not known, or not any more. */
+function denied(api, refused) {
+  if (looking?.api !== api) return;
+  session.forget();
+  close();
+  ask(`${refused.message.charAt(0).toUpperCase()}${refused.message.slice(1)}.`);
+}
+
+function showState(state, text) {
+  byId("state").dataset.state = state;
+  if (byId("state-text").textContent !== text) byId("state-text").textContent = text;
+}
+
+byId("entry").addEventListener("cancel", (event) => event.preventDefault());
+byId("entry-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const token = byId("entry-token").value.trim();
+  if (!token) return ask("A token is needed.");
+  return open(session.keep(token, byId("entry-as").value.trim()));
+});
+byId("sign-out").addEventListener("click", () => {
+  session.forget();
+  close();
+  ask();
+});
+addEventListener("hashchange", () => {
+  const given = session.takeFragment();
+  if (given) open(given);
+});
+
+begin();

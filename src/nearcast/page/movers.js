@@ -1,0 +1,142 @@
+// Who is where, as far as one may know: from what is asked now and then, and from the fixes that events carry. Each
+// glides from where it is shown to where it was seen, so that movement looks like movement.
+
+const TRAIL = 24;
+const GLIDE = [300, 4000];
+
+/** A client as the map shows it. Coordinates are x and y: longitude and latitude, or metres. */
+class Mover {
+  constructor(name) {
+    this.name = name;
+    this.at = null;
+    this.from = null;
+    this.began = 0;
+    this.lasts = 1;
+    this.heading = null;
+    this.time = Number.NEGATIVE_INFINITY;
+    this.arrived = 0;
+    this.trail = [];
+    this.floor = null;
+    this.accuracy = null;
+    this.place = null;
+    this.publications = [];
+  }
+
+  /** Where it is shown at a moment of the page's own clock. */
+  shownAt(now) {
+    const part = Math.min(1, (now - this.began) / this.lasts);
+    if (!this.from || part >= 1) return this.at;
+    const eased = part * (2 - part);
+    return [this.from[0] + (this.at[0] - this.from[0]) * eased, this.from[1] + (this.at[1] - this.from[1]) * eased];
+  }
+
+  isMovingAt(now) {
+    return this.from !== null && now < this.began + this.lasts;
+  }
+
+  moveTo(at, now, smoothly, stretch) {
+    if (this.at && at[0] === this.at[0] && at[1] === this.at[1]) return;
+    const shown = this.at && this.shownAt(now);
+    if (shown) {
+      this.heading = Math.atan2((at[1] - this.at[1]) * stretch, at[0] - this.at[0]);
+      this.trail.push(this.at);
+      if (this.trail.length > TRAIL) this.trail.shift();
+    }
+    this.from = smoothly ? shown : null;
+    this.began = now;
+    this.lasts = Math.min(GLIDE[1], Math.max(GLIDE[0], this.arrived ? now - this.arrived : 0));
+    this.arrived = now;
+    this.at = at;
+  }
+}
+
+export class Movers {
+  all = new Map();
+  /** What is told of each now: the subscriptions (and regions) that it is in. */
+  #inside = new Map();
+
+  /** `centreOf` says where a place is, for those who only say in which they are; `isSmooth` whether to glide. */
+  constructor({ centreOf = () => null, isSmooth = () => true, isEarth = true } = {}) {
+    this.centreOf = centreOf;
+    this.isSmooth = isSmooth;
+    this.isEarth = isEarth;
+  }
+
+  /** The answer to a question about all of them: who is not in it is not there any more. */
+  saw(rows, now) {
+    const named = new Set();
+    for (const row of rows) {
+      named.add(row.client);
+      this.sawOne(row.client, { ...row, time: Date.parse(row.time) }, now);
+      const mover = this.all.get(row.client);
+      if (!mover) continue;
+      mover.publications = row.publications ?? [];
+      mover.floor = row.floor ?? this.centreOf(row.place)?.floor ?? null;
+      mover.accuracy = row.accuracy ?? null;
+    }
+    for (const name of this.all.keys()) if (!named.has(name)) this.all.delete(name);
+  }
+
+  /** One fix; one that is not newer than what is known changes nothing. Returns the mover, if it is anywhere. */
+  sawOne(name, { x, y, lon = x, lat = y, time, place }, now) {
+    const at = Number.isFinite(lon) && Number.isFinite(lat) ? [lon, lat] : this.#within(place, name);
+    const mover = this.all.get(name) ?? (at ? new Mover(name) : null);
+    if (!mover || !at || time < mover.time) return mover;
+    if (time > mover.time || !mover.at) {
+      mover.time = time;
+      mover.place = place ?? null;
+      // A degree of longitude is shorter than one of latitude, and directions are as the map shows them.
+      const stretch = this.isEarth ? 1 / Math.max(0.05, Math.cos((at[1] * Math.PI) / 180)) : 1;
+      mover.moveTo(at, now, this.isSmooth(), stretch);
+    }
+    this.all.set(name, mover);
+    return mover;
+  }
+
+  /** Somewhere in a place, always the same for one name, so that those in one room do not cover each other. */
+  #within(place, name) {
+    const found = place && this.centreOf(place);
+    if (!found) return null;
+    let hash = 2166136261;
+    for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0), 16777619) >>> 0;
+    const angle = ((hash % 360) * Math.PI) / 180;
+    const far = 0.15 + ((hash >>> 9) % 100) / 250;
+    return [found.at[0] + Math.cos(angle) * far * found.width, found.at[1] + Math.sin(angle) * far * found.height];
+  }
+
+  // ---- what they are in --------------------------------------------------------------------
+
+  /** Note an enter, a leave or a snapshot. */
+  noted({ kind, publisher, publication, subscription, region, peer }) {
+    const pair = JSON.stringify([subscription, publication, region, peer]);
+    for (const name of [publisher, peer]) {
+      if (!name) continue;
+      const known = this.#inside.get(name) ?? new Set();
+      if (kind === "leave") known.delete(pair);
+      else if (kind === "enter" || kind === "snapshot") known.add(pair);
+      if (known.size > 0) this.#inside.set(name, known);
+      else this.#inside.delete(name);
+    }
+  }
+
+  /** A subscription that is no more has nobody in it. */
+  dropped(subscription) {
+    for (const [name, known] of this.#inside) {
+      for (const pair of known) if (JSON.parse(pair)[0] === subscription) known.delete(pair);
+      if (known.size === 0) this.#inside.delete(name);
+    }
+  }
+
+  forgetInside() {
+    this.#inside.clear();
+  }
+
+  isInside(name) {
+    return this.#inside.has(name);
+  }
+
+  isMovingAt(now) {
+    for (const mover of this.all.values()) if (mover.isMovingAt(now)) return true;
+    return false;
+  }
+}

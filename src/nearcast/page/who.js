@@ -1,0 +1,56 @@
+// Whom one may see, as a list: for whoever looks for a name, and for whoever cannot point.
+
+import { agoText, byId, countText, el } from "./dom.js";
+import { chosen, onTab } from "./tabs.js";
+
+const LISTED = 150;
+const EVERY = 2000;
+
+export class Who {
+  #movers;
+  #rows = new Map();
+
+  constructor(movers, { onPick, signal }) {
+    this.#movers = movers;
+    this.onPick = onPick;
+    this.#rows.clear();
+    byId("who-list").replaceChildren();
+    byId("who-find").addEventListener("input", () => this.show(), { signal });
+    onTab((panel) => panel === "who" && this.show(), signal);
+    const timer = setInterval(() => chosen() === "who" && !document.hidden && this.show(), EVERY);
+    signal.addEventListener("abort", () => clearInterval(timer));
+  }
+
+  /** Rows stay the same elements, so that whoever is on one with the keyboard stays there. */
+  show() {
+    const wanted = byId("who-find").value.trim().toLowerCase();
+    const found = [...this.#movers.all.values()].filter(({ name }) => name.toLowerCase().includes(wanted));
+    found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const all = countText(found.length, "client");
+    const count = found.length > LISTED ? `${all}; the first ${LISTED} are listed` : all;
+    if (byId("who-count").textContent !== count) byId("who-count").textContent = count;
+    const some = found.slice(0, LISTED);
+    const rows = new Map(some.map((mover) => [mover.name, this.#rows.get(mover.name) ?? this.#row(mover.name)]));
+    for (const mover of some) fill(rows.get(mover.name), mover, this.#movers.isInside(mover.name));
+    const list = byId("who-list");
+    const now = [...rows.values()];
+    if (now.length !== list.children.length || now.some((row, at) => list.children[at] !== row)) {
+      const focused = list.contains(document.activeElement) ? document.activeElement : null;
+      list.replaceChildren(...now);
+      focused?.focus();
+    }
+    this.#rows = rows;
+  }
+
+  #row(name) {
+    return el("li", {}, el("button", { type: "button", click: () => this.onPick(name) },
+      el("span", { class: "dot" }), el("b", {}, name), el("small", {})));
+  }
+}
+
+function fill(row, mover, isInside) {
+  row.classList.toggle("inside", isInside);
+  const floor = mover.floor === null ? "" : `floor ${mover.floor}, `;
+  const place = mover.place ? `${mover.place}, ` : "";
+  row.querySelector("small").textContent = `${place}${floor}${agoText(mover.time)}`;
+}

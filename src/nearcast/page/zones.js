@@ -1,0 +1,243 @@
+// One's subscriptions: listed, drawn where they name a shape, made by drawing, and removed.
+
+import { path } from "./api.js";
+import { byId, el, icon, say } from "./dom.js";
+import { Draft } from "./draw.js";
+import { L, toLatLng } from "./ground.js";
+import { isOnFloor } from "./regions.js";
+import { disc, inside, onFloor, polygon, shapesIn } from "./statement.js";
+
+const UNDONE = 8000;
+
+export class Zones {
+  all = [];
+  #api;
+  #map;
+  #draft;
+  #groups = [];
+  #floor = null;
+  #timer = 0;
+
+  /** `onRemoved` hears of a subscription that is no more, `onExplain` that one is to be explained. */
+  constructor(api, map, { onRemoved, onExplain }) {
+    this.#api = api;
+    this.#map = map;
+    this.onRemoved = onRemoved;
+    this.onExplain = onExplain;
+    this.#draft = new Draft(map, { onChange: () => this.#changed(), onCancel: () => this.#close() });
+    const { signal } = api;
+    const on = (id, name, listener) => byId(id).addEventListener(name, listener, { signal });
+    on("draw-open", "click", () => (this.#draft.isOpen ? this.#close() : this.open()));
+    on("zone-cancel", "click", () => this.#close());
+    on("corner-undo", "click", () => this.#draft.undo());
+    on("zone-form", "submit", (event) => (event.preventDefault(), this.#submit()));
+    on("zone-form", "input", (event) => this.#edited(event.target));
+    signal.addEventListener("abort", () => (this.#close(), clearTimeout(this.#timer)));
+  }
+
+  get isDrawing() {
+    return this.#draft.isOpen;
+  }
+
+  async load() {
+    this.all = (await this.#api.get("subscriptions")).subscriptions;
+    this.#list();
+    this.#draw();
+  }
+
+  textOf(id) {
+    return this.all.find((one) => one.id === id)?.text ?? null;
+  }
+
+  /** A name that no subscription has yet. */
+  freeName(base) {
+    const names = new Set(this.all.map(({ id }) => id));
+    for (let n = 1; ; n++) {
+      const name = n === 1 && base !== "Zone" ? base : `${base} ${n}`;
+      if (!names.has(name)) return name;
+    }
+  }
+
+  async subscribe(id, text) {
+    await this.#api.put(path`subscriptions/${id}`, { text });
+    await this.load();
+  }
+
+  /** The middle of what a subscription names, if it names a shape. */
+  centreOf(id) {
+    const bounds = boundsOf(this.#map, shapesIn(this.textOf(id) ?? ""));
+    if (!bounds.isValid()) return null;
+    const { lat, lng } = bounds.getCenter();
+    return [lng, lat];
+  }
+
+  bounds() {
+    return boundsOf(this.#map, this.all.flatMap(({ text }) => shapesIn(text)));
+  }
+
+  setFloor(floor) {
+    this.#floor = floor;
+    this.#draw();
+    if (this.#draft.isOpen) this.#changed();
+  }
+
+  // ---- the form ----------------------------------------------------------------------------
+
+  open() {
+    byId("zone-form").hidden = false;
+    byId("draw-open").setAttribute("aria-expanded", "true");
+    byId("zone-name").value = this.freeName("Zone");
+    byId("zone-where").value = byId("zone-dwell").value = "";
+    document.body.classList.add("drawing");
+    say(byId("zone-problem"), null);
+    this.#start();
+    byId("zone-name").focus();
+    byId("zone-name").select();
+  }
+
+  #start() {
+    const kind = this.#shape();
+    byId("circle-fields").hidden = kind !== "circle";
+    byId("polygon-fields").hidden = kind !== "polygon";
+    this.#draft.start(kind, Number(byId("zone-radius").value) || 300);
+  }
+
+  #shape() {
+    return document.querySelector('input[name="zone-shape"]:checked').value;
+  }
+
+  #close() {
+    this.#draft.stop();
+    document.body.classList.remove("drawing");
+    const form = byId("zone-form");
+    if (!form.hidden && form.contains(document.activeElement)) byId("draw-open").focus();
+    form.hidden = true;
+    byId("draw-open").setAttribute("aria-expanded", "false");
+  }
+
+  #edited(field) {
+    if (field.name === "zone-shape") this.#start();
+    else if (field.id === "zone-radius") {
+      if (field.valueAsNumber > 0) this.#draft.setRadius(field.valueAsNumber);
+    } else this.#changed();
+  }
+
+  #changed() {
+    const { corners, radius } = this.#draft;
+    const count = corners.length;
+    byId("corner-undo").disabled = count === 0;
+    byId("corner-count").textContent = count === 0 ? "No corners yet" : count === 1 ? "1 corner" : `${count} corners`;
+    if (document.activeElement !== byId("zone-radius")) byId("zone-radius").value = String(Number(radius.toFixed(1)));
+    byId("zone-text").textContent = this.#text() ?? "…";
+  }
+
+  #text() {
+    const { centre, radius, corners } = this.#draft;
+    if (this.#shape() === "polygon" && corners.length < 3) return null;
+    const shape = this.#shape() === "circle" ? disc(centre, radius) : polygon(corners);
+    const further = { where: byId("zone-where").value, dwell: Number(byId("zone-dwell").value) || 0 };
+    return inside(onFloor(shape, this.#floor), further);
+  }
+
+  async #submit() {
+    const name = byId("zone-name").value.trim();
+    const text = this.#text();
+    const problem = byId("zone-problem");
+    if (!name) return say(problem, "Give it a name.");
+    if (this.textOf(name) !== null) return say(problem, `You have one that is called ${name}. Choose another name.`);
+    if (text === null) return say(problem, "A polygon needs three corners or more.");
+    if (!(this.#draft.radius > 0)) return say(problem, "A circle needs a radius.");
+    try {
+      await this.subscribe(name, text);
+      this.#close();
+      return this.notice(`Subscribed to ${name}.`);
+    } catch (error) {
+      return say(problem, error.message);
+    }
+  }
+
+  // ---- the list ----------------------------------------------------------------------------
+
+  #list() {
+    byId("zone-empty").hidden = this.all.length > 0;
+    byId("zone-list").replaceChildren(...this.all.map((one) => this.#row(one)));
+  }
+
+  #row({ id, text }) {
+    const hasShape = shapesIn(text).length > 0;
+    const button = (label, name, listener) =>
+      el("button", { type: "button", class: "icon quiet", "aria-label": `${label} ${id}`, title: label, click: listener }, icon(name));
+    return el("li", { class: "subscription" },
+      el("div", { class: "what" }, el("b", {}, id), el("code", {}, text)),
+      el("span", { class: "tools" },
+        hasShape && button("Show", "target", () => this.show(id)),
+        button("Explain", "ask", () => this.onExplain(id)),
+        button("Remove", "remove", () => this.#remove(id, text))));
+  }
+
+  show(id) {
+    const bounds = boundsOf(this.#map, shapesIn(this.textOf(id) ?? ""));
+    if (bounds.isValid()) this.#map.fitBounds(bounds, { padding: [60, 60], maxZoom: 17 });
+  }
+
+  async #remove(id, text) {
+    try {
+      await this.#api.delete(path`subscriptions/${id}`);
+    } catch (error) {
+      if (error.status !== 404) return this.notice(error.message);
+    }
+    this.onRemoved(id);
+    await this.load();
+    return this.notice(`Removed ${id}.`, () => this.subscribe(id, text));
+  }
+
+  /** Something to say, and perhaps a way back. */
+  notice(text, undo = null) {
+    const notice = byId("zone-notice");
+    say(notice, text);
+    const back = async () => {
+      say(notice, null);
+      try {
+        await undo();
+      } catch (error) {
+        this.notice(error.message);
+      }
+    };
+    if (undo) notice.append(" ", el("button", { type: "button", class: "quiet", click: back }, "Undo"));
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => say(notice, null), UNDONE);
+  }
+
+  // ---- on the map --------------------------------------------------------------------------
+
+  #draw() {
+    for (const group of this.#groups) group.remove();
+    this.#groups = this.all.flatMap(({ id, text }) =>
+      shapesIn(text).filter(({ floor }) => isOnFloor(floor, this.#floor)).map((shape) => this.#drawn(id, shape)));
+  }
+
+  #drawn(id, shape) {
+    const layer = layerOf(shape, { pane: "zones", className: "zone", weight: 2, dashArray: "6 5" });
+    layer.bindTooltip(() => el("span", {}, id), { permanent: true, direction: "center", className: "zone-name", pane: "zones" });
+    return layer.addTo(this.#map);
+  }
+}
+
+function layerOf(shape, style) {
+  const still = { ...style, interactive: false };
+  if (shape.kind === "disc") return L.circle(toLatLng(shape.centre), { ...still, radius: shape.radius });
+  if (shape.kind === "point") return L.circleMarker(toLatLng(shape.centre), { ...still, radius: 6, dashArray: null });
+  return L.polygon(shape.rings.map((ring) => ring.map(toLatLng)), still);
+}
+
+function boundsOf(map, shapes) {
+  const bounds = L.latLngBounds([]);
+  for (const shape of shapes) {
+    if (shape.kind === "polygon") for (const ring of shape.rings) bounds.extend(ring.map(toLatLng));
+    else if (map.options.crs === L.CRS.Simple) {
+      const { centre: [x, y], radius = 0 } = shape;
+      bounds.extend([[y - radius, x - radius], [y + radius, x + radius]]);
+    } else bounds.extend(shape.radius ? toLatLng(shape.centre).toBounds(2 * shape.radius) : toLatLng(shape.centre));
+  }
+  return bounds;
+}
