@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from nearcast.log.telling import Told as Message
+from nearcast.match.moves import X, Y
 from nearcast.match.told import KINDS, REASONS, Told
 from nearcast.model.moment import time_text
 from nearcast.model.notification import HIDDEN
@@ -87,7 +88,8 @@ def _raw(text: str) -> msgspec.Raw:
 
 
 def run_messages(told: Told) -> list[Message]:
-    """The notifications of a run of moves, which know no evidence."""
+    """The notifications of a run of moves. Of the evidence they know the fix that caused them: compiled loops tell of
+    publications that are open to all and go where their client goes, so whoever is told may know where that is."""
     if not len(told):
         return []
     e, names, texts, register = told.events, told.clients.names.text, told.texts.text, told.subscriptions
@@ -95,13 +97,13 @@ def run_messages(told: Told) -> list[Message]:
     party = (movers == e.publisher) | (movers == e.peer) | (movers == owners)
     columns = (
         e.kind, e.time, register.name[e.subscription], owners, e.publication, e.publisher, e.layer, e.region, e.peer,
-        e.reason, party, movers, told.moves.time[e.move],
+        e.reason, party, movers, told.moves.time[e.move], told.moves.here[e.move, X], told.moves.here[e.move, Y],
     )  # fmt: skip
     has_content = (e.content >= 0) & (told.publications.content[e.content] > 0)
     contents: list[str] = told.publications.content_array(e.content).to_pylist() if has_content.any() else []
     made: list[Message] = []
     for i, row in enumerate(zip(*map(np.ndarray.tolist, columns), strict=True)):
-        kind, time, name, owner, publication, publisher, layer, region, peer, reason, shown, mover, fixed = row
+        kind, time, name, owner, publication, publisher, layer, region, peer, reason, shown, mover, fixed, x, y = row
         id_, subscriber = told.id(i), names(owner)
         line = _Line(
             id_,
@@ -117,7 +119,11 @@ def run_messages(told: Told) -> list[Message]:
             _raw(contents[i]) if contents and contents[i] else None,
             msgspec.UNSET,
             _Cause("fix", names(mover), fixed, 0) if shown else _HIDDEN,
-            _NOTHING,
+            _fix("&" if mover == publisher else "#", fixed, x, y) if shown and peer < 0 else _NOTHING,
         )
         made.append((id_, subscriber, _encode(line)))
     return made
+
+
+def _fix(side: str, time: int, x: float, y: float) -> msgspec.Raw:
+    return msgspec.Raw(f'{{"fixes":{{"{side}":{{"time":{time},"x":{x!r},"y":{y!r}}}}}}}'.encode())

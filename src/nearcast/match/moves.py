@@ -11,7 +11,7 @@ from nearcast.match.clients import ClientColumns
 from nearcast.match.compiled import njit
 from nearcast.match.globe import in_space
 
-__all__ = ["Moves", "take_moves"]
+__all__ = ["Moves", "X", "Y", "take_moves"]
 
 Reals = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
