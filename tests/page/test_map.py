@@ -1,0 +1,567 @@
+"""The live map in a real browser, with a real broker behind it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from nearcast.serve import free_port
+from tests.page.city import MIDDLE, City
+
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "device_scale_factor": 2,
+    "has_touch": True,
+    "is_mobile": True,
+}
+PATIENCE = 15_000
+CANVAS = "document.querySelector('.leaflet-movers-pane canvas').toDataURL()"
+SETTLED = "() => !document.querySelector('.leaflet-pan-anim')"
+SNEAKY = "<img src=x onerror=\"document.title='gone'\">"
+_numbers = itertools.count(1)
+expect.set_options(timeout=PATIENCE)
+
+
+def fresh(name: str) -> str:
+    return f"{name}{next(_numbers)}"
+
+
+@contextmanager
+def looking(browser: Browser, city: City, device: dict[str, Any], *, noise: str = "") -> Iterator[Page]:
+    """A page, of which nothing goes wrong and which speaks with the gateway alone. ``noise`` is what a browser says of
+    answers that a test wants."""
+    context: BrowserContext = browser.new_context(**device)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    wrong: list[str] = []
+    asked: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("request", lambda request: asked.append(request.url))
+    try:
+        yield page
+        assert [text for text in wrong if not (noise and re.search(noise, text))] == []
+        assert [url for url in asked if not url.startswith(f"{city.url}/")] == []
+    finally:
+        context.close()
+
+
+def enter(page: Page, city: City, token: str) -> None:
+    """By the fragment of the address, which keeps nothing of it."""
+    page.goto(f"{city.url}/map#token={token}")
+    is_live(page)
+    assert page.url == f"{city.url}/map"
+
+
+def is_live(page: Page) -> None:
+    expect(page.locator("#state-text")).to_have_text("Live")
+
+
+def show(page: Page, tab: str) -> None:
+    page.get_by_role("tab", name=tab).click()
+
+
+def middle(page: Page) -> tuple[float, float]:
+    """The middle of the map, where the city has its middle, too."""
+    box = page.locator("#map").bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def picture(page: Page) -> str:
+    """What is drawn of all that moves."""
+    return str(page.evaluate(CANVAS))
+
+
+def changes(page: Page, before: str) -> None:
+    """Wait until something else is drawn of what moves."""
+    page.wait_for_function(f"before => {CANVAS} !== before", arg=before)
+
+
+def log(page: Page) -> Locator:
+    return page.get_by_role("log")
+
+
+def row(page: Page, text: str) -> Locator:
+    return log(page).get_by_role("listitem").filter(has_text=text)
+
+
+# ---- with a mouse --------------------------------------------------------------------------------------
+
+
+def test_movement_a_zone_an_enter_and_why(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.corners(bus)
+    city.publish(bus)
+    city.move(bus, -97.755, 30.26)
+    with looking(browser, city, DESKTOP) as page:
+        enter(page, city, token)
+        show(page, "Who")
+        expect(page.locator("#who-list")).to_contain_text(bus)
+
+        still = picture(page)
+        city.move(bus, -97.75, 30.262)
+        changes(page, still)
+        frames = {picture(page) for _ in range(8)}
+        assert len(frames) > 2, "it glides, and does not jump"
+
+        show(page, "Zones")
+        page.get_by_role("button", name="Draw a zone").click()
+        x, y = middle(page)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 60, y, steps=4)
+        page.mouse.up()
+        expect(page.locator("#zone-text")).to_contain_text(re.compile(r"DISC\(-97\.74\d* 30\.2[67]\d*, \d+(\.\d)? m\)"))
+        page.get_by_label("Name").fill("Town hall")
+        page.get_by_role("button", name="Subscribe").click()
+        expect(page.locator("#zone-list")).to_contain_text("SELECT WHERE &location IN DISC(")
+        assert [one["id"] for one in city.say("GET", "subscriptions", ann)["subscriptions"]] == ["Town hall"]
+        expect(page.locator(".zone-name")).to_have_text("Town hall")
+
+        city.move(bus, *MIDDLE)
+        expect(page.locator("#unread")).to_have_text("1")
+        show(page, "Events")
+        told = row(page, f"{bus} entered Town hall")
+        told.get_by_role("button").click()
+        why = page.get_by_role("dialog", name=f"{bus} entered Town hall")
+        expect(why).to_contain_text("somebody moved")
+        expect(why.get_by_role("row", name="&location IN DISC")).to_contain_text(
+            re.compile(r"✓ holds✓ holds\d+ m inside")
+        )
+        why.get_by_role("button", name="Close").click()
+
+        city.move(bus, -97.73, 30.28)
+        row(page, f"{bus} left Town hall").get_by_role("button").click()
+        why = page.get_by_role("dialog", name=f"{bus} left Town hall")
+        expect(why).to_contain_text(re.compile(r"✗ fails[\d.]+ k?m outside"))
+        page.keyboard.press("Escape")
+
+        show(page, "Zones")
+        page.get_by_role("button", name="Remove Town hall").click()
+        expect(page.locator("#zone-empty")).to_be_visible()
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator("#zone-list")).to_contain_text("Town hall")
+
+
+def test_someone_is_clicked_and_followed(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.subscribe(ann, "near", f"SELECT WHERE &location WITHIN 1 km OF POINT({MIDDLE[0]} {MIDDLE[1]})")
+    city.corners(bus)
+    city.publish(bus)
+    city.move(bus, *MIDDLE)
+    with looking(browser, city, DESKTOP) as page:
+        enter(page, city, token)
+        expect(row(page, f"{bus} is in near")).to_have_count(0)
+        page.mouse.click(*middle(page))
+        about = page.get_by_role("dialog", name=bus)
+        expect(about).to_contain_text("near matches, and was told")
+        expect(about).to_contain_text("30.27000, -97.74000")
+        about.get_by_role("button", name="Follow on the map").click()
+        city.move(bus, -97.73, 30.275)
+        show(page, "Ask")
+        page.get_by_role("combobox", name="Question").select_option("A statement of your own")
+        page.get_by_role("combobox", name="Question").select_option("What is nearest?")
+        expect(page.locator("#ask-text")).to_contain_text(
+            re.compile(r"AT POINT\(-97\.7(3|29)\d* 30\.27[45]\d*\) NEAREST 3")
+        )
+
+
+def test_what_others_wrote_is_text(browser: Browser, city: City) -> None:
+    ann, layer = fresh("ann"), fresh("layer ")
+    token = city.enrol(ann)
+    nasty = f"{SNEAKY}{next(_numbers)}"
+    feature = {"type": "Feature", "id": nasty, "properties": {"radius": 200}}
+    feature["geometry"] = {"type": "Point", "coordinates": list(MIDDLE)}
+    city.say("PUT", f"layers/{layer}", json={"type": "FeatureCollection", "features": [feature]})
+    city.corners(ann)
+    city.publish(nasty, text=f'PUBLISH CONTENT {{"x": "{SNEAKY.replace(chr(34), chr(39))}"}}')
+    city.subscribe(ann, nasty, f"SELECT WHERE &location IN LAYER '{layer}'")
+    with looking(browser, city, DESKTOP, noise="'TrustedHTML' assignment") as page:
+        enter(page, city, token)
+        page.mouse.move(*middle(page))
+        expect(page.locator(".tip")).to_have_text(nasty)
+        city.move(nasty, *MIDDLE)
+        row(page, f"{nasty} entered {nasty}").get_by_role("button").click()
+        expect(page.get_by_role("dialog", name=nasty)).to_contain_text("holds")
+        page.keyboard.press("Escape")
+        for tab in ("Who", "Zones", "Ask"):
+            show(page, tab)
+            expect(page.get_by_role("tabpanel")).to_contain_text(nasty if tab != "Ask" else "Question")
+        assert page.title() == "nearcast map"
+        assert page.locator("img[src='x']").count() == 0
+        assert (
+            page.evaluate("try_it => { try { document.body.innerHTML += try_it } catch { return 'refused' } }", SNEAKY)
+            == "refused"
+        )
+    city.say("DELETE", f"layers/{layer}")
+
+
+def test_questions(browser: Browser, city: City) -> None:
+    ann, hall = fresh("ann"), fresh("hall")
+    people = [fresh("guest") for _ in range(3)]
+    token = city.enrol(ann)
+    city.corners(ann)
+    city.say("PUT", f"places/{hall}", content=f"PLACE '{hall}' LEVEL building AT DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)")
+    city.publish(*people)
+    for number, name in enumerate(people):
+        city.move(name, MIDDLE[0] + number * 0.002, MIDDLE[1])
+    with looking(browser, city, DESKTOP, noise="status of 422") as page:
+        enter(page, city, token)
+        show(page, "Ask")
+
+        def ask(question: str, *names: str, **fields: str) -> None:
+            page.get_by_role("combobox", name="Question").select_option(question)
+            for label, value in fields.items():
+                page.locator(f"#ask-fields [name={label}]").fill(value)
+            page.get_by_role("button", name="Ask now").click()
+            expect(page.locator("#ask-list li b")).to_have_text(list(names))
+
+        page.get_by_role("combobox", name="Question").select_option("Who is in a place?")
+        page.locator("#ask-fields [name=place]").select_option(hall)
+        page.get_by_role("button", name="Ask now").click()
+        expect(page.locator("#ask-list li b")).to_have_text(people[:2])
+        ask("What is nearest?", people[0], k="1")
+        page.get_by_role("combobox", name="Question").select_option("Who is near me?")
+        page.get_by_role("button", name="I am in the middle of the map").click()
+        ask("Who is near me?", *people[:2], metres="250")
+        ask("What is in this zone?", *sorted([f"{ann}-corner0", f"{ann}-corner1", *people]))
+        ask("Where is …?", people[2], who=people[2])
+        ask("Who is like this?", people[1], where=f"&owner = '{people[1]}'")
+        ask("A statement of your own", people[0], text=f"SELECT WHERE &owner = '{people[0]}'")
+        page.get_by_role("textbox", name="Statement").fill("SELECT WERE &x = 1")
+        page.get_by_role("button", name="Ask now").click()
+        expect(page.locator("#ask-problem")).to_contain_text("did you mean 'WHERE'?")
+        page.get_by_role("combobox", name="Question").select_option("Who is near me?")
+        page.get_by_role("button", name="Keep me told").click()
+        expect(page.locator("#zone-list")).to_contain_text("within 500 m of me")
+    city.say("DELETE", f"places/{hall}")
+
+
+def test_floors_and_places(browser: Browser, city: City) -> None:
+    ann, hq, bo, cy = fresh("ann"), fresh("hq"), fresh("bo"), fresh("cy")
+    token = city.enrol(ann)
+    west, south = MIDDLE
+    for floor in (1, 2):
+        text = f"PLACE '{hq}/{floor}' LEVEL floor AT BOX({west} {south}, {west + 0.001} {south + 0.001}) FLOOR {floor}"
+        city.say("PUT", f"places/{hq}/{floor}", content=text)
+    city.publish(bo, cy)
+    city.move(bo, west + 0.0005, south + 0.0005, floor=1)
+    city.say("POST", "positions", cy, json={"place": f"{hq}/2"})
+    with looking(browser, city, DESKTOP) as page:
+        enter(page, city, token)
+        page.get_by_role("radio", name="2").check(force=True)
+        first = picture(page)
+        page.get_by_role("radio", name="1").check(force=True)
+        changes(page, first)
+        show(page, "Who")
+        expect(page.locator("#who-list")).to_contain_text(f"{hq}/2, floor 2")
+        show(page, "Zones")
+        page.get_by_role("button", name="Draw a zone").click()
+        expect(page.locator("#zone-text")).to_contain_text("FLOOR 1")
+        page.get_by_label("Layers").click()
+        expect(page.locator("#layer-list")).to_contain_text("Places")
+    for floor in (1, 2):
+        city.say("DELETE", f"places/{hq}/{floor}")
+
+
+def test_the_past(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.corners(bus)
+    city.publish(bus)
+    city.subscribe(ann, "hall", f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)")
+    for turn in range(6):
+        city.move(bus, MIDDLE[0] + (0 if turn % 2 == 0 else 0.01), MIDDLE[1])
+    with looking(browser, city, DESKTOP) as page:
+        enter(page, city, token)
+        expect(log(page).get_by_role("listitem")).to_have_count(6)
+        show(page, "Past")
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(page.locator("#past-count")).to_have_text("6 events")
+        expect(page.locator("#state-text")).to_contain_text("The past")
+        expect(page.locator("#past-list li")).to_have_count(0)
+        for count in (1, 2, 3):
+            page.get_by_role("button", name="To the event after").click()
+            expect(page.locator("#past-list li")).to_have_count(count)
+        early = picture(page)
+        page.get_by_label("Time").focus()
+        page.keyboard.press("End")
+        expect(page.locator("#past-list li")).to_have_count(6)
+        assert picture(page) != early
+        page.keyboard.press("Home")
+        expect(page.locator("#past-list li")).to_have_count(0)
+        page.get_by_label("Speed").select_option("10")
+        page.get_by_role("button", name="Play").click()
+        expect(page.locator("#past-list li")).to_have_count(6)
+        page.locator("#past-list li").first.get_by_role("button").click()
+        expect(page.get_by_role("dialog")).to_contain_text("Caused by")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Back to now").click()
+        is_live(page)
+
+
+# ---- with a finger -------------------------------------------------------------------------------------
+
+
+def test_on_a_phone(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.corners(bus)
+    city.publish(bus)
+    city.move(bus, -97.755, 30.26)
+    with looking(browser, city, PHONE) as page:
+        page.goto(f"{city.url}/map")
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Open").tap()
+        is_live(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
+        page.get_by_role("tab", name="Zones").tap()
+        page.get_by_role("button", name="Draw a zone").tap()
+        page.get_by_text("Polygon", exact=True).tap()
+        x, y = middle(page)
+        for right, down in ((-60, -60), (60, -60), (60, 60), (-60, 60)):
+            page.touchscreen.tap(x + right, y + down)
+        expect(page.locator("#corner-count")).to_have_text("4 corners")
+        page.get_by_role("button", name="Subscribe").tap()
+        expect(page.locator("#zone-list")).to_contain_text("POLYGON((")
+        page.get_by_role("tab", name="Events").tap()
+        city.move(bus, *MIDDLE)
+        row(page, f"{bus} entered Zone 1").get_by_role("button").tap()
+        why = page.get_by_role("dialog", name=f"{bus} entered Zone 1")
+        expect(why).to_contain_text("inside")
+        why.get_by_role("button", name="Close").tap()
+        high = page.locator("#map").evaluate("one => one.clientHeight")
+        page.get_by_role("button", name="Fold or unfold").tap()
+        page.wait_for_function("before => document.querySelector('#map').clientHeight > before + 100", arg=high)
+        small = page.evaluate(
+            """() => [...document.querySelectorAll('button, select, summary')]
+                .filter((one) => one.checkVisibility() && !one.classList.contains('sheet-handle'))
+                .filter((one) => one.getBoundingClientRect().height < 32).map((one) => one.outerHTML)"""
+        )
+        assert small == [], "fingers are wide"
+
+
+# ---- with the keyboard alone ---------------------------------------------------------------------------
+
+
+def tab_to(page: Page, target: Locator, most: int = 60) -> None:
+    """Tab until it has the focus, which can be seen."""
+    for _ in range(most):
+        if target.evaluate("one => one === document.activeElement"):
+            assert target.evaluate("one => getComputedStyle(one).outlineStyle") != "none", "the focus can be seen"
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{target} cannot be reached")
+
+
+def test_with_the_keyboard_alone(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.corners(bus)
+    city.publish(bus)
+    city.move(bus, -97.755, 30.26)
+    with looking(browser, city, DESKTOP) as page:
+        page.goto(f"{city.url}/map")
+        tab_to(page, page.get_by_label("Token"))
+        page.keyboard.type(token)
+        page.keyboard.press("Enter")
+        is_live(page)
+
+        tab_to(page, page.get_by_role("tab", name="Events"))
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("tab", name="Zones")).to_be_focused()
+        tab_to(page, page.get_by_role("button", name="Draw a zone"))
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Name")).to_be_focused()
+        page.keyboard.type("Round")
+        tab_to(page, page.get_by_label("Radius in metres"))
+        page.keyboard.press("Control+a")
+        page.keyboard.type("450")
+        page.keyboard.press("Enter")
+        expect(page.locator("#zone-list")).to_contain_text(", 450 m)")
+
+        corners_by_keys(page)
+        city.move(bus, *MIDDLE)
+        tab_back(page, page.get_by_role("tab", name="Zones"))
+        page.keyboard.press("Home")
+        told = row(page, f"{bus} entered Round").get_by_role("button")
+        expect(told).to_be_visible()
+        tab_to(page, told)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog", name=f"{bus} entered Round")).to_contain_text("inside")
+        page.keyboard.press("Escape")
+        expect(told).to_be_focused()
+
+
+def corners_by_keys(page: Page) -> None:
+    """A polygon, corner by corner, in the middle of a map that is moved."""
+    expect(page.get_by_role("button", name="Draw a zone")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.type("Corners")
+    tab_to(page, page.get_by_role("radio", name="Circle"))
+    page.keyboard.press("ArrowRight")
+    tab_to(page, page.locator("#map"))
+    for count, key in enumerate(("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "ArrowDown"), 1):
+        page.keyboard.press(key)
+        page.wait_for_function(SETTLED)
+        page.keyboard.press("Enter")
+        expect(page.locator("#corner-count")).to_have_text(f"{count} corner{'s' if count > 1 else ''}")
+    page.keyboard.press("Backspace")
+    expect(page.locator("#corner-count")).to_have_text("4 corners")
+    tab_back(page, page.get_by_role("button", name="Subscribe"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#zone-list")).to_contain_text("POLYGON((")
+
+
+def tab_back(page: Page, target: Locator, most: int = 80) -> None:
+    for _ in range(most):
+        if target.evaluate("one => one === document.activeElement"):
+            return
+        page.keyboard.press("Shift+Tab")
+    raise AssertionError(f"{target} cannot be reached")
+
+
+# ---- when things go wrong ------------------------------------------------------------------------------
+
+
+def test_a_gateway_that_dies_costs_nothing(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.publish(bus)
+    city.subscribe(ann, "hall", f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)")
+    with looking(browser, city, DESKTOP, noise="Failed to load resource") as page:
+        enter(page, city, token)
+        city.move(bus, *MIDDLE)
+        expect(row(page, f"{bus} entered hall")).to_have_count(1)
+        os.kill(city.pid_of("nearcast.gateway"), signal.SIGKILL)
+        expect(page.locator("#state")).to_have_attribute("data-state", "wait")
+        move_when_there(city, bus)
+        expect(row(page, f"{bus} left hall")).to_have_count(1)
+        is_live(page)
+        city.move(bus, *MIDDLE)
+        expect(log(page).get_by_role("listitem")).to_have_count(3)
+
+
+def move_when_there(city: City, bus: str) -> None:
+    until_there(city)
+    city.move(bus, MIDDLE[0] + 1, MIDDLE[1])
+
+
+def test_what_is_gone_is_said_and_the_present_follows(browser: Browser, city: City) -> None:
+    ann, bus, cab = fresh("ann"), fresh("bus"), fresh("cab")
+    token = city.enrol(ann)
+    city.publish(bus, cab)
+    city.subscribe(ann, "hall", f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)")
+    with looking(browser, city, DESKTOP, noise="Failed to load resource") as page:
+        enter(page, city, token)
+        city.move(bus, *MIDDLE)
+        expect(row(page, f"{bus} entered hall")).to_have_count(1)
+        page.route("**/v1/events*", lambda route: route.abort())
+        os.kill(city.pid_of("nearcast.gateway"), signal.SIGKILL)
+        move_when_there(city, bus)
+        city.move(cab, *MIDDLE)
+        purge(city.nats)
+        page.unroute("**/v1/events*")
+        expect(row(page, "Some events are gone")).to_have_count(1)
+        expect(row(page, f"{cab} is in hall")).to_have_count(1)
+        is_live(page)
+
+
+def purge(nats: str) -> None:
+    """All that was told, as when it has been dropped to make room."""
+    script = (
+        "import asyncio, sys, nats\n"
+        "async def main():\n"
+        "    client = await nats.connect(sys.stdin.read())\n"
+        "    await client.jetstream().purge_stream('nearcast-out')\n"
+        "    await client.close()\n"
+        "asyncio.run(main())\n"
+    )
+    subprocess.run([sys.executable, "-c", script], input=nats, text=True, check=True, timeout=30)
+
+
+def test_a_token_that_does_not_hold(browser: Browser, city: City) -> None:
+    ann = fresh("ann")
+    token = city.enrol(ann)
+    with looking(browser, city, DESKTOP, noise="401") as page:
+        page.goto(f"{city.url}/map#token=nonsense")
+        expect(page.locator("#entry-problem")).to_have_text("This token is not known.")
+        assert page.evaluate("sessionStorage.length") == 0
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Open").click()
+        is_live(page)
+        assert sorted(page.evaluate("Object.values(sessionStorage)")) == ["", token]
+        assert page.evaluate("localStorage.length + document.cookie.length") == 0
+        page.reload()
+        is_live(page)
+        (city.data / "tokens.json").write_text(without(city, token))
+        expect(page.locator("#entry-problem")).to_contain_text("token")
+        expect(page.get_by_label("Token")).to_be_focused()
+        assert page.evaluate("sessionStorage.length") == 0
+        page.get_by_label("Token").fill(city.token)
+        page.get_by_text("For operators").click()
+        page.get_by_label("See as the client").fill(ann)
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator("#whoami")).to_have_text(f"{ann} (operator)")
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.locator("#entry")).to_be_visible()
+        assert page.evaluate("sessionStorage.length") == 0
+
+
+def without(city: City, token: str) -> str:
+    """The file of tokens, one of them taken away."""
+    known = json.loads((city.data / "tokens.json").read_text())
+    del known[sha256(token.encode()).hexdigest()]
+    return json.dumps(known)
+
+
+def test_too_much_is_waited_for_as_told(browser: Browser, city: City) -> None:
+    """A gateway that takes one question in three seconds: the page asks again when it says, and gets its answer."""
+    ann = fresh("ann")
+    token = city.enrol(ann)
+    port = free_port("127.0.0.1")
+    words = [sys.executable, "-m", "nearcast.gateway", "--nats", city.nats, "--port", str(port), "--rate", "0.35"]
+    slow = subprocess.Popen([*words, "--tokens", str(city.data / "tokens.json")])
+    other = City(city.process, city.data, f"http://127.0.0.1:{port}", city.token)
+    try:
+        until_there(other)
+        with looking(browser, other, DESKTOP, noise="429") as page:
+            enter(page, other, token)
+            show(page, "Ask")
+            page.get_by_role("combobox", name="Question").select_option("Who is near me?")
+            for _ in range(4):
+                page.get_by_role("button", name="Ask now").click()
+            expect(page.locator("#state-text")).to_contain_text("Waiting: more than 0.35 ops a second")
+            is_live(page)
+            expect(page.locator("#ask-count")).to_have_text("Nobody and nothing.")
+    finally:
+        slow.terminate()
+        slow.wait(30)
+
+
+def until_there(city: City) -> None:
+    for _ in range(300):
+        with suppress(httpx.HTTPError):
+            if city.http.get("/v1/health").status_code == 200:
+                return
+        time.sleep(0.05)
+    pytest.fail("the gateway is not there")
