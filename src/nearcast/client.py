@@ -198,6 +198,54 @@ class Client:
                 await asyncio.sleep(wait * random.uniform(0.5, 1.5))
                 wait = min(LATE, wait * 2)
 
+    # ---- webhooks --------------------------------------------------------------------------------
+
+    async def add_webhook(self, id_: str, url: str, *, batch: int | None = None, after: int | None = None) -> Any:
+        """Have events sent to a URL: one a request, or up to ``batch`` as a list. The answer has the secret that they
+        are signed with, if the webhook is new; it is not shown again."""
+        given = {"batch": batch, "after": after}
+        wanted = {"url": url, **{name: value for name, value in given.items() if value is not None}}
+        return await self._ask("PUT", _hook(id_), json=wanted)
+
+    async def webhooks(self) -> list[Any]:
+        """All of one's own, and how each is."""
+        found: list[Any] = (await self._ask("GET", "/v1/webhooks"))["webhooks"]
+        return found
+
+    async def webhook(self, id_: str) -> Any:
+        return await self._ask("GET", _hook(id_))
+
+    async def pause_webhook(self, id_: str) -> Any:
+        """What one is told meanwhile waits, as long as notifications are kept."""
+        return await self._ask("POST", f"{_hook(id_)}/pause")
+
+    async def resume_webhook(self, id_: str) -> Any:
+        return await self._ask("POST", f"{_hook(id_)}/resume")
+
+    async def rotate_webhook(self, id_: str) -> str:
+        """A new secret. The old one is used beside it for a day."""
+        return str((await self._ask("POST", f"{_hook(id_)}/rotate", is_safe=False))["secret"])
+
+    async def test_webhook(self, id_: str) -> Any:
+        """Send something to try the endpoint with: what became of it, and why."""
+        return await self._ask("POST", f"{_hook(id_)}/test", is_safe=False)
+
+    async def dead_letters(self, id_: str) -> AsyncIterator[Any]:
+        """What could not be delivered, in order, with the reasons."""
+        after: int | None = 0
+        while after is not None:
+            page = await self._ask("GET", f"{_hook(id_)}/dead", params={**self._for, "after": after})
+            for letter in page["letters"]:
+                yield letter
+            after = page["next"]
+
+    async def retry_dead_letters(self, id_: str) -> Any:
+        """Each once more; those that are refused again stay."""
+        return await self._ask("POST", f"{_hook(id_)}/dead/retry")
+
+    async def remove_webhook(self, id_: str) -> None:
+        await self._ask("DELETE", _hook(id_))
+
     # ---- the wires -------------------------------------------------------------------------------
 
     async def _connected(self) -> ClientConnection:
@@ -272,6 +320,10 @@ class Client:
                 raise refusal
             await asyncio.sleep(pause)
             wait = min(LATE, wait * 2)
+
+
+def _hook(id_: str) -> str:
+    return f"/v1/webhooks/{quote(id_, safe='')}"
 
 
 def _refused(status: int, body: bytes, retry_after: str | None = None) -> GatewayError:

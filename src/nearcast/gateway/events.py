@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-__all__ = ["Event", "Told", "events_of", "gap_event", "merge_readings"]
+__all__ = ["Event", "Told", "events_of", "gap_event", "merge_readings", "trial_event"]
 
 SOURCE = "/nearcast"
 logger = logging.getLogger(__name__)
@@ -56,8 +56,8 @@ _head, _about = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_About)
 class Event:
     """What a socket sends: a CloudEvent, and the place in the stream that a client has reached with it."""
 
-    def __init__(self, sequence: int, body: bytes) -> None:
-        self.sequence, self.body = sequence, body
+    def __init__(self, sequence: int, body: bytes, id_: str = "", stored: float = 0.0) -> None:
+        self.sequence, self.body, self.id, self.stored = sequence, body, id_, stored
 
     @cached_property
     def frame(self) -> bytes:
@@ -75,18 +75,21 @@ class Told(NamedTuple):
 
     sequence: int
     payload: bytes
+    stored: float = 0.0
+    """When, in seconds since 1970; 0 if it never was."""
 
 
 def events_of(told: Iterable[Told]) -> list[Event]:
     """Messages as events. What is not a notification, as only another program can have written it, is left out."""
     events = []
-    for sequence, payload in told:
+    for sequence, payload, stored in told:
         try:
             head = _head.decode(payload)
         except (msgspec.DecodeError, UnicodeError):
             logger.warning("message %d is not a notification", sequence)
         else:
-            events.append(_event(sequence, f"nearcast.{head.kind}", head.id, head.subscription, head.time, payload))
+            kind = f"nearcast.{head.kind}"
+            events.append(_event(sequence, kind, head.id, head.subscription, head.time, payload, stored))
     return events
 
 
@@ -96,9 +99,14 @@ def gap_event(sequence: int, after: int, first: int, time: str) -> Event:
     return _event(sequence, "nearcast.gap", f"gap-{after}-{first}", "gap", time, data)
 
 
-def _event(sequence: int, kind: str, id_: str, subject: str, time: str, data: bytes) -> Event:
+def trial_event(id_: str, subject: str, time: str) -> Event:
+    """Something to try a receiver with. It is not in the stream."""
+    return _event(0, "nearcast.test", id_, subject, time, _encoder.encode({"kind": "test"}))
+
+
+def _event(sequence: int, kind: str, id_: str, subject: str, time: str, data: bytes, stored: float = 0.0) -> Event:
     envelope = _Envelope("1.0", id_, SOURCE, kind, subject, time, "application/json", str(sequence), msgspec.Raw(data))
-    return Event(sequence, _encoder.encode(envelope))
+    return Event(sequence, _encoder.encode(envelope), id_, stored)
 
 
 def merge_readings(told: Iterable[Told]) -> list[Told]:

@@ -18,26 +18,31 @@ from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.reading import Extent, extent_of
 from nearcast.log.subjects import CURSORS, OUT_STREAM, out_subject
 
-__all__ = ["Cursors", "Outbox", "Page", "places_of"]
+__all__ = ["Cursors", "Outbox", "Page", "key_of", "lazy_bucket", "places_of", "read_page", "stored_of"]
 
 WRITING = 64
 """Cursors that are written at the same time."""
 _NANOS = 10**9
+_NO_ROOM = "409"
+"""What a server says to whoever asked for fewer bytes than the next message has."""
 _ACK = "$JS.ACK."
 _encoder = msgspec.json.Encoder()
-_CURSORS = api.StreamConfig(
-    f"KV_{CURSORS}",
-    subjects=[f"$KV.{CURSORS}.>"],
-    storage=api.StorageType.FILE,
-    discard=api.DiscardPolicy.NEW,
-    max_msgs_per_subject=1,
-    allow_rollup_hdrs=True,
-    allow_direct=True,
-    deny_delete=True,
-    num_replicas=1,
-    persist_mode=api.PersistMode.ASYNC,
-)
-"""A bucket as the client library makes one, but for the mode."""
+
+
+def lazy_bucket(name: str) -> api.StreamConfig:
+    """A bucket as the client library makes one, but acknowledged before it is on disk."""
+    return api.StreamConfig(
+        f"KV_{name}",
+        subjects=[f"$KV.{name}.>"],
+        storage=api.StorageType.FILE,
+        discard=api.DiscardPolicy.NEW,
+        max_msgs_per_subject=1,
+        allow_rollup_hdrs=True,
+        allow_direct=True,
+        deny_delete=True,
+        num_replicas=1,
+        persist_mode=api.PersistMode.ASYNC,
+    )
 
 
 class Page(NamedTuple):
@@ -55,6 +60,12 @@ def places_of(message: Msg) -> tuple[int, int]:
     # A server that names its domain puts that and its account before the name of the stream.
     first = 5 if len(parts) == 9 else 7
     return int(parts[first]), int(parts[first + 1])
+
+
+def stored_of(message: Msg) -> float:
+    """When a message of a stream was stored, in seconds since 1970."""
+    parts = message.reply.split(".")
+    return int(parts[7 if len(parts) == 9 else 9]) / _NANOS
 
 
 class Outbox:
@@ -78,14 +89,30 @@ class Outbox:
                 return 0
         return found.seq or 0
 
-    async def page(self, subject: str, after: int, most: int, since: str | None = None) -> Page:
-        """The messages of a subject after a sequence, or since a time (RFC 3339), through a consumer that then goes."""
-        log = self._link.log
-        with explained(log.url, OUT_STREAM):
-            return await _read(log, subject, after, most, since)
+    async def page(
+        self, subject: str, after: int, most: int, since: str | None = None, *, size: int | None = None
+    ) -> Page:
+        """The messages of a subject after a sequence, or since a time (RFC 3339).
+
+        Of more bytes than ``size`` there are no more than one.
+        """
+        return await read_page(self._link.log, OUT_STREAM, subject, after, most, since, size=size)
 
 
-async def _read(log: Log, subject: str, after: int, most: int, since: str | None) -> Page:
+async def read_page(
+    log: Log, stream: str, subject: str, after: int, most: int, since: str | None = None, *, size: int | None = None
+) -> Page:
+    """The same of any stream, through a consumer that then goes."""
+    with explained(log.url, stream):
+        page = await _read(log, stream, subject, after, most, since, size)
+        if size is not None and not page.told and not page.is_last:
+            page = await _read(log, stream, subject, after, 1, since, None)
+    return page
+
+
+async def _read(
+    log: Log, stream: str, subject: str, after: int, most: int, since: str | None, size: int | None
+) -> Page:
     client = log.client
     start = (
         {"deliver_policy": "by_start_time", "opt_start_time": since}
@@ -103,8 +130,8 @@ async def _read(log: Log, subject: str, after: int, most: int, since: str | None
         **start,
     }
     made = await client.request(
-        f"$JS.API.CONSUMER.CREATE.{OUT_STREAM}.{name}.{subject}",
-        _encoder.encode({"stream_name": OUT_STREAM, "config": config, "action": "create"}),
+        f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{subject}",
+        _encoder.encode({"stream_name": stream, "config": config, "action": "create"}),
         timeout=PATIENCE,
     )
     if error := msgspec.json.decode(made.data).get("error"):
@@ -113,13 +140,14 @@ async def _read(log: Log, subject: str, after: int, most: int, since: str | None
     inbox = client.new_inbox()
     listening = await client.subscribe(inbox, cb=taking.take, pending_msgs_limit=0, pending_bytes_limit=0)
     try:
-        wanted = _encoder.encode({"batch": most, "no_wait": True})
-        await client.publish(f"$JS.API.CONSUMER.MSG.NEXT.{OUT_STREAM}.{name}", wanted, reply=inbox)
+        bound = {} if size is None else {"max_bytes": size}
+        wanted = _encoder.encode({"batch": most, "no_wait": True, **bound})
+        await client.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{name}", wanted, reply=inbox)
         await asyncio.wait_for(taking.ended.wait(), PATIENCE)
     finally:
         await listening.unsubscribe()
-        await client.publish(f"$JS.API.CONSUMER.DELETE.{OUT_STREAM}.{name}")
-    return Page(taking.told, len(taking.told) < most)
+        await client.publish(f"$JS.API.CONSUMER.DELETE.{stream}.{name}")
+    return Page(taking.told, len(taking.told) < most and not taking.is_cut)
 
 
 class _Taking:
@@ -128,13 +156,17 @@ class _Taking:
     def __init__(self, most: int) -> None:
         self.told: list[Told] = []
         self.ended = asyncio.Event()
+        self.is_cut = False
+        """There are more, for which there was no room."""
         self._most = most
 
     async def take(self, message: Msg) -> None:
-        """Whatever is not a message of the stream says that there are no more."""
+        """Whatever is not a message of the stream says that there are no more, or no room for the next."""
         sequence, _ = places_of(message)
         if sequence:
-            self.told.append(Told(sequence, message.data))
+            self.told.append(Told(sequence, message.data, stored_of(message)))
+        elif (message.headers or {}).get("Status") == _NO_ROOM:
+            self.is_cut = True
         if not sequence or len(self.told) >= self._most:
             self.ended.set()
 
@@ -170,14 +202,14 @@ class Cursors:
                 if sequence == known or (sequence < known and not anyway):
                     return
                 try:
-                    await bucket.update(_key(client), str(sequence).encode(), last=revision)
+                    await bucket.update(key_of(client), str(sequence).encode(), last=revision)
                 except stream_errors.KeyWrongLastSequenceError:
                     continue
                 return
 
     async def _entry(self, bucket: KeyValue, client: str) -> tuple[int, int]:
         try:
-            found = await bucket.get(_key(client))
+            found = await bucket.get(key_of(client))
         except stream_errors.KeyNotFoundError:
             return 0, 0
         return int(found.value or 0), found.revision or 0
@@ -189,12 +221,12 @@ class Cursors:
             try:
                 bucket = await jetstream.key_value(CURSORS)
             except stream_errors.BucketNotFoundError:
-                await jetstream.add_stream(_CURSORS)
+                await jetstream.add_stream(lazy_bucket(CURSORS))
                 bucket = await jetstream.key_value(CURSORS)
             self._opened = log, bucket
         return self._opened[1]
 
 
-def _key(client: str) -> str:
+def key_of(client: str) -> str:
     """A key of a bucket takes fewer characters than a subject does."""
     return out_subject(client).rpartition(".")[2].replace("%", "=").replace("~", "=7E")

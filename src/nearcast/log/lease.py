@@ -50,6 +50,11 @@ class Lease:
                 self._revision = 0
         return self._revision > 0 and time.monotonic() < asked + self._seconds
 
+    @property
+    def seconds(self) -> float:
+        """How long it lasts; known exactly once it was asked for."""
+        return self._seconds
+
     def reopen(self, log: Log) -> None:
         """Go on over another connection, with what is held."""
         self._log, self._bucket = log, None

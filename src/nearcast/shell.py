@@ -1,0 +1,45 @@
+"""What verbs that speak with a gateway share: who one is, where the gateway is, and how an answer is printed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:  # what speaks HTTP is loaded by whoever does
+    from nearcast.client import Client
+
+__all__ = ["as_json", "connected", "do", "say"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def connected(command: F) -> F:
+    """The options that say where the gateway is and who one is there."""
+    for option in (
+        click.option("--as", "client", help="Act for this client, with an operator's token."),
+        click.option("--token", envvar="NEARCAST_TOKEN", help="Your token; else that of NEARCAST_TOKEN."),
+        click.option(
+            "--url", envvar="NEARCAST_URL", help="The gateway; else that of NEARCAST_URL, else port 8080 here."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def do(url: str | None, token: str | None, client: str | None, doing: Callable[[Client], Awaitable[Any]]) -> Any:
+    from nearcast.client import Client  # noqa: PLC0415
+
+    async def run() -> Any:
+        async with Client(url, token, client=client) as me:
+            return await doing(me)
+
+    return asyncio.run(run())
+
+
+def say(answer: Any, text: str, as_json: bool) -> None:
+    click.echo(json.dumps(answer) if as_json else text)
