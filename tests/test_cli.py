@@ -200,7 +200,7 @@ def test_demo_tells_what_the_reference_tells() -> None:
     assert [n["time"] for n in told] == sorted(n["time"] for n in told)
 
 
-@pytest.mark.parametrize("name", ["kernel", "language", "live", "reference"])
+@pytest.mark.parametrize("name", ["kernel", "language", "live", "reference", "webhooks"])
 def test_bench_prints_one_object(name: str) -> None:
     answer = json.loads(nearcast("bench", name, "--quick", "--json").stdout)
     assert set(answer) == {"bench", "machine", "commit", "results"}

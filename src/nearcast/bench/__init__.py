@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["BENCHES", "Case", "Result", "cases_of", "rate", "report", "usual_cases"]
 
-BENCHES = ("kernel", "language", "live", "reference", "spark")
+BENCHES = ("kernel", "language", "live", "reference", "spark", "webhooks")
 
 
 @dataclass(frozen=True, slots=True)

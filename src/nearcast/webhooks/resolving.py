@@ -1,0 +1,94 @@
+"""Names of hosts to addresses that may be called.
+
+The system's resolver holds a thread for as long as a name server is silent. So names that have been found before have
+threads of their own, and those that have not cannot keep them waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from nearcast.gateway.targets import Nowhere, is_allowed
+
+__all__ = ["Found", "Resolver"]
+
+FRESH = 60.0
+"""Seconds for which an address is used."""
+MISSED = 10.0
+"""Seconds for which a name that was not found is not looked for again."""
+THREADS = 16
+KNOWN = 10_000
+"""Names that are remembered."""
+
+
+class Found(NamedTuple):
+    """An address of a host."""
+
+    family: int
+    address: str
+
+
+Lookup = Callable[[str], list[Found]]
+
+
+def _lookup(host: str) -> list[Found]:
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(Found(family, str(address[0])) for family, *_, address in found))
+
+
+class _Name:
+    """What is known of a name, and who looks for it."""
+
+    def __init__(self) -> None:
+        self.found: list[Found] = []
+        self.until = 0.0
+        self.looking: asyncio.Future[list[Found]] | None = None
+
+
+class Resolver:
+    """Looks each name up once at a time, and remembers it for a while."""
+
+    def __init__(self, *, private: bool, lookup: Lookup = _lookup, clock: Callable[[], float] = time.monotonic) -> None:
+        self._private, self._lookup, self._clock = private, lookup, clock
+        self._names: dict[str, _Name] = {}
+        self._known, self._new = (ThreadPoolExecutor(THREADS, f"nearcast {lane}") for lane in ("known", "new"))
+
+    def close(self) -> None:
+        for lane in (self._known, self._new):
+            lane.shutdown(wait=False, cancel_futures=True)
+
+    async def resolve(self, host: str) -> list[Found]:
+        """Addresses that may be called. If there is none it raises `Nowhere`, whatever the reason."""
+        name = self._names.get(host)
+        if name is None:
+            if len(self._names) >= KNOWN:
+                self._names.clear()
+            name = self._names[host] = _Name()
+        if self._clock() >= name.until:
+            await self._look(host, name)
+        allowed = [found for found in name.found if is_allowed(found.address, private=self._private)]
+        if not allowed:
+            raise Nowhere
+        return allowed
+
+    async def _look(self, host: str, name: _Name) -> None:
+        """Whoever gives up waiting leaves it to the others, and to the next who asks."""
+        if name.looking is None:
+            lane = self._known if name.found else self._new
+            name.looking = asyncio.get_running_loop().run_in_executor(lane, self._lookup, host)
+            name.looking.add_done_callback(lambda done: self._take(name, done))
+        await asyncio.wait([name.looking])
+
+    def _take(self, name: _Name, done: asyncio.Future[list[Found]]) -> None:
+        name.looking = None
+        if done.cancelled():
+            return
+        if done.exception() is None:
+            name.found, name.until = done.result(), self._clock() + FRESH
+        else:
+            name.found, name.until = [], self._clock() + MISSED
