@@ -1,0 +1,171 @@
+"""Nobody reaches what is inside by a webhook: real processes, real names, real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from nearcast.bench.endpoints import Endpoint
+from nearcast.gateway.call import Settings
+from nearcast.gateway.grants import Role
+from nearcast.gateway.hooks import Hooks, new_hook
+from nearcast.gateway.identity import add_token, revoke
+from nearcast.gateway.link import Link
+from nearcast.log.server import NatsServer
+from nearcast.webhooks.policy import Kind
+from nearcast.webhooks.resolving import Found, Resolver
+from nearcast.webhooks.sending import Sender
+from tests.webhooks.running import QUICK, came, delivering, ids, scene, until_true
+
+REASON = "no address is known for this host that may be called"
+
+
+async def test_it_is_refused_when_it_is_made(server: NatsServer) -> None:
+    async with scene(server, Settings()) as at, Endpoint() as endpoint:
+        for host in ("127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"):
+            answer = await at.http.put("/v1/webhooks/hook", json={"url": f"http://{host}:{endpoint.port}/"})
+            assert (answer.status_code, answer.json()["detail"]) == (422, REASON)
+        assert (await at.http.get("/v1/webhooks")).json() == {"webhooks": []}
+        assert endpoint.connections == 0
+
+
+async def test_it_is_refused_at_each_connection(server: NatsServer) -> None:
+    """Though the registry says otherwise, as it would if a name had led elsewhere when it was made."""
+    async with scene(server) as at, Endpoint() as endpoint:
+        urls = [f"http://{host}:{endpoint.port}/" for host in ("127.0.0.1", "localhost", "[::1]")]
+        for number, url in enumerate(urls):
+            await at.add(url, f"hook{number}")
+        with delivering(server.url, *QUICK, "--attempts", "2", private=False):
+            await at.tell()
+            for number in range(len(urls)):
+
+                async def dead(number: int = number) -> list[dict[str, object]]:
+                    return await at.dead(f"hook{number}")
+
+                [letter] = await until_true(dead)
+                assert letter["reason"] == REASON
+            tested = await at.do("test", "hook0")
+            assert tested == {"outcome": "away", "reason": REASON}
+        assert endpoint.connections == 0
+
+
+async def test_an_address_is_looked_at_after_its_name(server: NatsServer) -> None:
+    """A name whose answer is another one each time: what is called is what was looked at."""
+    answers = [[Found(2, "127.0.0.1")], [Found(2, "8.8.8.8"), Found(2, "127.0.0.1")]]
+
+    def lookup(_host: str) -> list[Found]:
+        return answers[0]
+
+    async with Endpoint() as endpoint:
+        resolver = Resolver(private=False, lookup=lookup)
+        async with Sender(private=False, timeout=1, resolver=resolver) as sender:
+            outcome = await sender.post(f"http://rebinds.example:{endpoint.port}/", {}, b"x")
+            assert (outcome.kind, outcome.reason) == (Kind.AWAY, REASON)
+        # With a resolver that lets it through, the socket does not.
+        resolver = Resolver(private=True, lookup=lookup)
+        async with Sender(private=False, timeout=1, resolver=resolver) as sender:
+            outcome = await sender.post(f"http://rebinds.example:{endpoint.port}/", {}, b"x")
+            assert (outcome.kind, outcome.reason) == (Kind.AWAY, REASON)
+            outcome = await sender.post(f"http://127.0.0.1:{endpoint.port}/", {}, b"x")
+            assert (outcome.kind, outcome.reason) == (Kind.AWAY, REASON)
+        assert endpoint.connections == 0
+        async with Sender(private=True, timeout=1, resolver=Resolver(private=True, lookup=lookup)) as sender:
+            outcome = await sender.post(f"http://rebinds.example:{endpoint.port}/", {}, b"x")
+            assert outcome.kind is Kind.DELIVERED
+
+
+async def test_no_proxy_is_asked(server: NatsServer) -> None:
+    """One of the environment would call for us what we may not."""
+    async with scene(server) as at, Endpoint() as proxy, Endpoint() as endpoint:
+        await at.add(endpoint.url)
+        with delivering(server.url, http_proxy=proxy.url, HTTP_PROXY=proxy.url, ALL_PROXY=proxy.url):
+            await at.tell()
+
+            await came(endpoint, 1)
+        assert proxy.connections == 0
+
+
+async def test_secrets_are_in_no_answer_and_no_log(
+    server: NatsServer, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with scene(server) as at, Endpoint() as endpoint:
+        with delivering(server.url, *QUICK, "--attempts", "2"):
+            secret = (await at.add(endpoint.url))["secret"]
+            await at.add("http://127.0.0.1:1/private-path", "dead")
+            await at.tell()
+
+            async def dead() -> object:
+                return await at.dead("dead")
+
+            await until_true(dead)
+            said = [
+                (await at.http.request(method, f"/v1/webhooks{path}")).text
+                for method, path in (
+                    ("GET", ""), ("GET", "/hook"), ("GET", "/hook/dead"), ("POST", "/hook/pause"),
+                    ("POST", "/hook/resume"), ("POST", "/hook/dead/retry"), ("POST", "/hook/test"), ("DELETE", "/hook"),
+                )
+            ]  # fmt: skip
+            operator = await at.door.client("operator")
+            said.append((await operator.get("/v1/metrics/webhooks")).text)
+            said.append((await operator.get("/v1/metrics")).text)
+    out, err = capfd.readouterr()
+    assert "gives up" in err
+    for text in (*said, out, err, caplog.text):
+        assert secret not in text
+        assert secret.removeprefix("whsec_") not in text
+    assert "private-path" not in out + err
+
+
+async def test_a_webhook_whose_maker_has_no_token_is_held(server: NatsServer, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.json"
+    async with scene(server) as at, Endpoint() as endpoint, Endpoint() as theirs:
+        add_token(tokens, at.name)
+        add_token(tokens, "operator", Role.OPERATOR)
+        await at.add(endpoint.url)
+        operator = await at.door.client("operator")
+        made = await operator.put(f"/v1/webhooks/other?client={at.name}", json={"url": theirs.url})
+        made.raise_for_status()
+        with delivering(server.url, *QUICK, "--tokens", str(tokens)):
+            await at.tell()
+            await came(endpoint, 1)
+            revoke(tokens, client=at.name)
+            add_token(tokens, at.name, Role.DEVICE)
+            await asyncio.sleep(1.5)
+            told = await at.tell(2)
+            await came(theirs, 3)
+            await asyncio.sleep(0.3)
+            assert len(endpoint.asked) == 1, "a token that is gone opens no door"
+            add_token(tokens, at.name)
+            await came(endpoint, 3)
+            assert ids(endpoint)[1:] == told
+
+
+async def test_one_record_that_cannot_be_read_is_not_the_others_trouble(server: NatsServer) -> None:
+    async with scene(server) as at, Endpoint() as endpoint, Link(server.url) as link:
+        await Hooks(link).put("bob", "hook", new_hook("hook", endpoint.url, 0, "bob", None))
+        bucket = await link.log.client.jetstream().key_value("nearcast-webhooks")
+        await bucket.put("bob", b"nonsense")
+        await at.add(endpoint.url)
+        with delivering(server.url):
+            await at.tell()
+            await came(endpoint, 1)
+
+
+async def test_forgetting_takes_the_webhooks_along(server: NatsServer) -> None:
+    """Whether or not a broker is there to forget the rest."""
+    async with scene(server) as at, Endpoint() as endpoint:
+        await at.add(endpoint.url)
+        await at.do("pause")
+        await at.tell(3)
+        with delivering(server.url):
+            removing = asyncio.ensure_future(at.http.delete("/v1/client", timeout=30))
+
+            async def none() -> bool:
+                return bool((await at.http.get("/v1/webhooks")).json() == {"webhooks": []})
+
+            await until_true(none)
+            removing.cancel()
+            await asyncio.sleep(0.5)
+        assert endpoint.connections == 0
