@@ -18,7 +18,7 @@ from nearcast.errors import NearcastError
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-AS_A_WHOLE = {ROOT / "docs" / name for name in ("pipeline.md", "quickstart.md", "webhooks.md")}
+AS_A_WHOLE = {ROOT / "docs" / name for name in ("phone.md", "pipeline.md", "quickstart.md", "webhooks.md")}
 """Each runs in a test of its own."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

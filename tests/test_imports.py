@@ -23,6 +23,7 @@ ALLOWED = {
     "stream": {"errors", "model", "language", "match", "feed", "snapshot", "check", "log", "stream"},
     "gateway": {"errors", "model", "language", "log", "gateway"},
     "webhooks": {"errors", "model", "log", "gateway", "webhooks"},
+    "phones": {"errors", "model", "log", "gateway", "phones"},
     "client": {"errors"},
     "shell": {"errors", "client"},
     "webhook_cli": {"errors", "client", "shell"},

@@ -182,8 +182,10 @@ def _checked(plan: Plan, say: Callable[[str], None]) -> Plan:
             raise LogError(f"{plan.tls_cert} and {key} are not a certificate and its key: {error}") from None
     elif not _is_near(plan.host):
         say(f"warning: {plan.host} is not this machine, so tokens can be read on their way; name a --tls-cert")
-    ports = {name: getattr(plan, name) for name in ("port", "mqtt", "nats_port")}
-    return replace(plan, **{name: port or free_port(plan.host) for name, port in ports.items() if port is not None})
+    port, mqtt, nats_port = (
+        port if port is None else port or free_port(plan.host) for port in (plan.port, plan.mqtt, plan.nats_port)
+    )
+    return replace(plan, port=port or 0, mqtt=mqtt, nats_port=nats_port)
 
 
 def _is_near(host: str) -> bool:

@@ -1,0 +1,268 @@
+"""From what phones say to ops of the log. A message is acknowledged when what it says is in the log, and not before.
+
+Messages are taken in the order in which they came, many at a time. One that cannot be understood is counted, and that
+is all. One that comes twice, or late, is a fix that is not newer than the last, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from nearcast.errors import GatewayError, NearcastError
+from nearcast.gateway.ask import Broker
+from nearcast.gateway.commit import Committer, Placed
+from nearcast.gateway.formats import op_line, when
+from nearcast.log.topics import Topic, read_topic
+from nearcast.model.moment import MICROS
+from nearcast.phones.messages import ABOUTS, OWN, Heard, NotUnderstood, Scalar, Waypoint, understand
+from nearcast.phones.register import Mark, Phone, Register
+from nearcast.phones.session import Message
+
+__all__ = ["ANYWHERE", "PREFIX", "Reading", "waypoint_text"]
+
+AT_ONCE = 500
+"""Messages that are taken together."""
+AGAIN = 0.5
+"""Seconds before what could not be written is tried again."""
+REMEMBERED = 100_000
+"""Clients of whom is remembered what they last said of themselves."""
+WAYPOINTS = 200
+"""Of one client."""
+SPOKEN = 60.0
+"""Seconds between two words on what was not understood."""
+ANYWHERE = "nearcast/anywhere"
+"""A layer with one region. Whoever subscribes to it matches or not by where it is itself, and by nothing else."""
+PREFIX = "waypoint/"
+"""What the ids of subscriptions for waypoints begin with."""
+logger = logging.getLogger(__name__)
+
+
+def waypoint_text(waypoint: Waypoint) -> str:
+    """The subscription by which a client is told that it enters and leaves a circle. Nobody else learns of that."""
+    circle = f"DISC({waypoint.lon:.7f} {waypoint.lat:.7f}, {waypoint.radius:.1f} m)"
+    return f"SELECT FROM LAYER '{ANYWHERE}' WHERE #location IN {circle}"
+
+
+def _topic(message: Message) -> Topic:
+    topic = read_topic(message.topic)
+    if topic is None or topic.about not in ABOUTS:
+        raise NotUnderstood("topic", "no client, no device, or something else")
+    return topic
+
+
+class _Last:
+    """What each said last: where it was, when, and what it said of itself."""
+
+    __slots__ = ("at", "attributes", "time")
+
+    def __init__(self) -> None:
+        self.at: tuple[float, float, float] | None = None
+        self.time = float("-inf")
+        self.attributes: dict[str, Scalar | None] = {}
+
+
+class Reading:
+    def __init__(
+        self,
+        register: Register,
+        committer: Committer,
+        broker: Broker,
+        *,
+        ahead: float,
+        end: Callable[[], Awaitable[int]],
+    ) -> None:
+        """``end`` says which notification was the last of all."""
+        self._register, self._committer, self._broker = register, committer, broker
+        self._ahead, self._end = round(ahead * MICROS), end
+        self._begin: Callable[[str], None] | None = None
+        self._queue: asyncio.Queue[Message] = asyncio.Queue()
+        self._last: OrderedDict[str, _Last] = OrderedDict()
+        self._has_layer = False
+        self.counts: Counter[str] = Counter()
+        """Messages by what became of them: ``taken``, or why they were not."""
+        self._spoken = time.monotonic()
+
+    def take(self, message: Message) -> None:
+        self._queue.put_nowait(message)
+
+    def where(self, client: str) -> tuple[float, float, float] | None:
+        """Where a client is, as far as it was heard of."""
+        return self._last[client].at if client in self._last else None
+
+    async def run(self, ack: Callable[[Message], None], begin: Callable[[str], None]) -> None:
+        """``ack`` is called with each message that has been taken, ``begin`` with each client that is new."""
+        self._begin = begin
+        while True:
+            messages = [await self._queue.get()]
+            while len(messages) < AT_ONCE and not self._queue.empty():
+                messages.append(self._queue.get_nowait())
+            lines: list[bytes] = []
+            for message in messages:
+                lines += await self._lines(message, lines)
+            if lines:
+                await self.commit(lines)
+            for message in messages:
+                ack(message)
+
+    async def say(self, client: str, attributes: Mapping[str, Scalar | None]) -> None:
+        """Write what is new of what is known of a client."""
+        lines = self._said(client, attributes)
+        if lines:
+            await self.commit(lines)
+
+    async def commit(self, lines: list[bytes]) -> Placed:
+        """Until it is in the log. What is written twice for want of an answer changes nothing the second time."""
+        while True:
+            try:
+                return await self._committer.commit(lines)
+            except GatewayError as error:
+                if error.status != 503:
+                    raise
+                logger.warning("%s", error)
+            await asyncio.sleep(AGAIN)
+
+    # ---- one message -----------------------------------------------------------------------------
+
+    async def _lines(self, message: Message, before: list[bytes]) -> list[bytes]:
+        """What a message adds to the log. Waypoints are written by themselves, after what came before."""
+        now = time.time_ns() // 1000
+        try:
+            topic = _topic(message)
+            heard = understand(topic, message.payload, now, self._ahead)
+            phone = await self._phone(topic, heard)
+            if heard.waypoints or heard.are_all:
+                if before:
+                    await self.commit(before)
+                    before.clear()
+                await self._mark(phone, topic.device, heard)
+                lines = []
+            else:
+                lines = [*self._changed(topic, heard, phone), *heard.fixes.lines]
+        except NotUnderstood as error:
+            if error.kind != OWN:
+                self._count(error.kind, f"{message.topic!r:.80}: {error}")
+            return []
+        except NearcastError as error:
+            self._count("refused", f"{message.topic!r:.80}: {error}")
+            return []
+        self.counts["taken"] += 1
+        self.counts["faults"] += len(heard.fixes.faults)
+        return lines
+
+    def _count(self, kind: str, reason: str) -> None:
+        self.counts[kind] += 1
+        now = time.monotonic()
+        if now > self._spoken + SPOKEN or self.counts[kind] == 1:
+            self._spoken = now
+            logger.info("not taken (%d so far as %s), the last: %.300s", self.counts[kind], kind, reason)
+
+    async def _phone(self, topic: Topic, heard: Heard) -> Phone:
+        """Known, and on disk, before anything that it says can have a consequence that it is to hear of."""
+        phone, is_new = self._register.phones.get(topic.client), False
+        if phone is None:
+            phone, is_new = Phone(topic.client, await self._until(self._end), {}, {}), True
+        if phone.note(topic.device, heard.tid, is_here=not heard.is_gone) or is_new:
+            await self._until(lambda: self._register.save(phone))
+        if is_new and self._begin is not None:
+            self._begin(topic.client)
+        return phone
+
+    async def _until(self, doing: Callable[[], Awaitable[Any]]) -> Any:
+        while True:
+            try:
+                return await doing()
+            except NearcastError as error:
+                logger.warning("%s", error)
+            await asyncio.sleep(AGAIN)
+
+    # ---- what a phone says of itself -------------------------------------------------------------
+
+    def _changed(self, topic: Topic, heard: Heard, phone: Phone) -> list[bytes]:
+        """An op for what is new of it. A fix that comes late says nothing new."""
+        last = self._last_of(topic.client)
+        if heard.is_gone:
+            return self._said(topic.client, {"connected": phone.is_here})
+        if heard.time is not None:
+            if heard.time < last.time:
+                return []
+            last.time = heard.time
+        if heard.at is not None:
+            last.at = heard.at
+        return self._said(topic.client, {**heard.attributes, "device": topic.device, "connected": True})
+
+    def _said(self, client: str, attributes: Mapping[str, Scalar | None]) -> list[bytes]:
+        last = self._last_of(client).attributes
+        news = {name: value for name, value in attributes.items() if name not in last or last[name] != value}
+        if not news:
+            return []
+        last.update(news)
+        now = when(None, time.time_ns() // 1000, self._ahead)
+        return [op_line({"op": "client", "time": now, "client": client, "attributes": news})]
+
+    def _last_of(self, client: str) -> _Last:
+        last = self._last.pop(client, None) or _Last()
+        self._last[client] = last
+        while len(self._last) > REMEMBERED:
+            self._last.popitem(last=False)
+        return last
+
+    # ---- waypoints -------------------------------------------------------------------------------
+
+    async def _mark(self, phone: Phone, device: str, heard: Heard) -> None:
+        """A subscription for each circle. It is noted when it is in the log: what is noted is not written again."""
+        marks = dict(phone.waypoints)
+        ops: list[dict[str, Any]] = []
+
+        def drop(name: str) -> None:
+            del marks[name]
+            ops.append({"op": "unsubscribe", "id": PREFIX + name})
+
+        named = {waypoint.name for waypoint in heard.waypoints if waypoint.radius > 0}
+        for name, mark in list(marks.items()):
+            is_renamed = any(w.made == mark.made and mark.device == device for w in heard.waypoints)
+            if name not in named and (is_renamed or (heard.are_all and mark.device == device)):
+                drop(name)
+        for waypoint in heard.waypoints:
+            if waypoint.radius <= 0:
+                continue
+            mark = Mark(waypoint_text(waypoint), waypoint.made, device, waypoint.rid)
+            known = marks.get(waypoint.name)
+            if known is None and len(marks) >= WAYPOINTS:
+                self._count("too many waypoints", f"{phone.client!r} has {WAYPOINTS} already")
+                continue
+            if known is None or known.text != mark.text:
+                ops.append({"op": "subscribe", "id": PREFIX + waypoint.name, "text": mark.text})
+            marks[waypoint.name] = mark
+        if ops:
+            await self._write(phone.client, ops)
+        if marks != phone.waypoints:
+            phone.waypoints = marks
+            await self._until(lambda: self._register.save(phone))
+
+    async def _write(self, client: str, ops: list[dict[str, Any]]) -> None:
+        await self._define()
+        now = when(None, time.time_ns() // 1000, self._ahead)
+        placed = await self.commit([op_line({**op, "time": now, "client": client}) for op in ops])
+        try:
+            await self._broker.check(placed)
+        except GatewayError as error:
+            if error.status != 503:
+                self._count("refused", f"{client!r}: {error}")
+
+    async def _define(self) -> None:
+        """The layer, if it is not there. It is asked for once."""
+        if self._has_layer:
+            return
+        asked = await self._until(lambda: self._broker.ask("layers"))
+        if ANYWHERE not in (layer["name"] for layer in msgspec.json.decode(asked)["layers"]):
+            now = when(None, time.time_ns() // 1000, self._ahead)
+            text = f"LAYER '{ANYWHERE}' ('here' AT POINT(0 0))"
+            await self.commit([op_line({"op": "layer", "time": now, "text": text})])
+        self._has_layer = True

@@ -1,0 +1,59 @@
+"""All of `nearcast serve` with its door for phones, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearcast.gateway.grants import Role
+from nearcast.gateway.identity import add_token
+from nearcast.language.oplog import decode_op
+from nearcast.log.export import export
+from nearcast.log.server import url_of
+from nearcast.model.op import Op
+
+
+@dataclass
+class Served:
+    process: subprocess.Popen[str]
+    folder: Path
+    at: dict[str, Any]
+
+    @property
+    def mqtt(self) -> int:
+        """The port for phones."""
+        return int(self.at["mqtt"].rpartition(":")[2])
+
+    @property
+    def nats(self) -> str:
+        return url_of(self.folder / "nats")
+
+    def token(self, client: str, role: Role = Role.CLIENT, seconds: float | None = None) -> str:
+        return add_token(self.folder / "tokens.json", client, role, seconds)
+
+    async def ops(self) -> list[Op]:
+        """The whole log."""
+        out = self.folder / "log.jsonl"
+        await export(self.nats, out)
+        return [decode_op(line) for line in out.read_bytes().splitlines()]
+
+
+@contextmanager
+def served(folder: Path, *options: str) -> Iterator[Served]:
+    words = ["serve", "--data", str(folder / "data"), "--port", "0", "--mqtt", "0", "--json", *options]
+    with (folder / "errors").open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nearcast.cli", *words], stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+    try:
+        assert process.stdout is not None
+        yield Served(process, folder / "data", json.loads(process.stdout.readline()))
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)

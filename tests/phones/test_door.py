@@ -1,0 +1,332 @@
+"""Who comes in by MQTT, and what each may say and hear there. Server, door and clients are real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import ssl
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import nats
+import pytest
+import trustme
+
+from nearcast.gateway.grants import Role
+from nearcast.gateway.identity import revoke
+from nearcast.phones.door import Limits
+from nearcast.phones.frames import Code, Connect
+from tests.phones.running import Handset, Stage, fresh, location, native, taken, until
+
+REFUSED = 128
+"""The code of a subscription that is not granted."""
+
+
+async def test_a_token_is_needed_and_it_is_ones_own(stage: Stage) -> None:
+    ann, bob = fresh("ann"), fresh("bob")
+    token = stage.token(ann)
+    stage.token(bob)
+    async with stage.phones() as phones:
+        for user, password in ((ann, "wrong"), (bob, token), (ann, ""), ("", token), ("nearcast", token)):
+            with Handset(user, password, phones.port) as handset:
+                assert await handset.answer() in (Code.BAD_PASSWORD + 130, Code.NOT_ALLOWED + 130)
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+
+
+async def test_any_token_of_a_client_will_do(stage: Stage) -> None:
+    ann = fresh("ann")
+    tokens = stage.token(ann), stage.token(ann)
+    async with stage.phones() as phones:
+        for token in tokens:
+            with Handset(ann, token, phones.port) as handset:
+                assert await handset.answer() == 0
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+async def test_what_one_may_hear(stage: Stage, qos: int) -> None:
+    ann, bob = fresh("ann"), fresh("bob")
+    tokens = stage.token(ann), stage.token(bob)
+    async with stage.phones() as phones:
+        with Handset(ann, tokens[0], phones.port) as handset, Handset(bob, tokens[1], phones.port) as other:
+            assert await handset.answer() == await other.answer() == 0
+            own = [f"owntracks/{ann}/#", f"owntracks/{ann}/+", f"owntracks/{ann}/+/event", f"owntracks/{ann}/phone/cmd"]
+            assert await handset.listen(*own, qos=qos) == [qos] * len(own)
+            others = [
+                f"owntracks/{bob}/#", f"owntracks/{bob}/phone", f"owntracks/{bob}/+", "owntracks/+/+", "owntracks/#",
+                "owntracks/+/+/event", "#", "+/#", "+/+/+", "+/+/+/event", "$MQTT/sub/#", "$MQTT/#", "$MQTT/msgs/#",
+                "$MQTT/+/x", "$MQTT/msgs/owntracks/#", "$JS/#", "$JS/API/#", "$JS/ACK/#", "$SYS/#", "$KV/#", "$O/#",
+                "nearcast/#", "nearcast/ops", f"nearcast/out/{ann}", f"nearcast/out/{bob}", "nearcast/ask/+",
+                "_INBOX/#", f"owntracks/{ann}",
+            ]  # fmt: skip
+            *refused, level = [(await handset.listen(topic, qos=qos))[0] for topic in others]
+            assert dict(zip(others, refused, strict=False)) == dict.fromkeys(others[:-1], REFUSED)
+            assert level == qos, "what # stands for, too"
+            for sent in (1, 0):
+                other.send(location(1, 2), qos=sent)
+                other.send(location(1, 2), about="event", qos=sent)
+            await until("bob's fixes came", lambda: phones.register.phones.get(bob))
+            await handset.sent(location(3, 4))
+            await until("ann hears herself", lambda: not handset.came.empty())
+            await asyncio.sleep(0.2)
+            assert {message.topic.split("/")[1] for message in handset.rest()} == {ann}
+
+
+async def test_what_one_may_say(stage: Stage) -> None:
+    """What may not be said is not heard by anyone, not even by the log. The server ends no connection for it."""
+    ann, bob = fresh("ann"), fresh("bob")
+    token = stage.token(ann)
+    stage.token(bob)
+    own = await nats.connect(stage.server.url)
+    heard = [await own.subscribe(subject) for subject in (f"owntracks.{bob}.>", "nearcast.>", "other.>", "$JS.API.x")]
+    async with stage.phones() as phones:
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            for qos in (0, 1, 2):
+                handset.send(location(1, 2), user=bob, qos=qos)
+                handset.send(location(1, 2), user=bob, about="event", qos=qos)
+                topics = ("nearcast/ops", "nearcast/out/x", "nearcast/ask/health", "other/x", "$JS/API/x")
+                for topic in (*topics, "$MQTT/msgs/owntracks", f"$MQTT/msgs/owntracks/{bob}/phone"):
+                    handset.client.publish(topic, json.dumps(location(1, 2)), qos=qos)
+            await handset.sent(location(5, 6))
+            await until("ann's own", lambda: phones.register.phones.get(ann))
+        await asyncio.sleep(0.3)
+        assert bob not in phones.register.phones
+    ticks = [sub for sub in heard if sub.pending_msgs]
+    for sub in ticks:
+        while sub.pending_msgs:
+            message = await sub.next_msg()
+            assert b"_type" not in message.data, message.subject
+    assert len(await stage.ops(bob)) == 0
+    await own.close()
+
+
+async def test_a_will_speaks_for_its_own_only(stage: Stage) -> None:
+    ann, bob = fresh("ann"), fresh("bob")
+    token = stage.token(ann)
+    async with stage.phones() as phones:
+        for name in (bob, ann):
+            handset = Handset(ann, token, phones.port)
+            handset.client.will_set(f"owntracks/{name}/phone", json.dumps({"_type": "lwt", "tst": 1}), 1, retain=True)
+            handset.__enter__()
+            assert await handset.answer() == 0
+            await handset.sent(location(1, 2))
+            sock: Any = handset.client.socket()
+            handset.client.loop_stop()
+            sock.shutdown(2)
+        await until("it is gone", lambda: ann in phones.register.phones and not phones.register.phones[ann].is_here)
+        assert bob not in phones.register.phones
+
+
+async def test_roles_by_mqtt(stage: Stage) -> None:
+    device, listener, boss, bob = fresh("device"), fresh("listener"), fresh("boss"), fresh("bob")
+    tokens = [stage.token(name, role) for name, role in
+              ((device, Role.DEVICE), (listener, Role.LISTENER), (boss, Role.OPERATOR))]  # fmt: skip
+    home = {"_type": "waypoint", "desc": "Home", "lat": 1, "lon": 2, "rad": 50, "tst": 1}
+    async with stage.phones() as phones:
+        with Handset(device, tokens[0], phones.port) as handset:
+            assert await handset.answer() == 0
+            assert await handset.listen(f"owntracks/{device}/#") == [REFUSED]
+            handset.send(home, about="waypoint")
+            handset.send({"_type": "waypoints", "waypoints": [home]}, about="waypoints")
+            await handset.sent(location(1, 2))
+            await until("a device says where it is", lambda: phones.register.phones.get(device))
+        with Handset(listener, tokens[1], phones.port) as handset:
+            assert await handset.answer() == 0
+            assert await handset.listen(f"owntracks/{listener}/#") == [1]
+            handset.send(location(1, 2))
+        with Handset(boss, tokens[2], phones.port) as handset:
+            assert await handset.answer() == 0
+            assert await handset.listen("owntracks/#") == [1]
+            await handset.sent(location(1, 2), user=bob)
+            await until("for bob", lambda: phones.register.phones.get(bob))
+        assert listener not in phones.register.phones
+        assert phones.register.phones[device].waypoints == {}
+
+
+async def test_a_session_is_its_clients_whatever_others_call_theirs(stage: Stage) -> None:
+    """Two clients with the same id do not meet: neither is thrown out, and what waits for one is not the other's."""
+    ann, bob = fresh("ann"), fresh("bob")
+    tokens = stage.token(ann), stage.token(bob)
+    async with stage.phones() as phones:
+        with Handset(bob, tokens[1], phones.port, name="phone", clean=False) as victim:
+            assert await victim.answer() == 0
+            assert await victim.listen(f"owntracks/{bob}/#") == [1]
+            for clean in (False, True):
+                with Handset(ann, tokens[0], phones.port, name="phone", clean=clean) as thief:
+                    assert await thief.answer() == 0
+                    await thief.sent(location(1, 2))
+                    assert thief.came.empty()
+            assert victim.lost.empty()
+        with Handset(bob, tokens[1], phones.port) as again:
+            assert await again.answer() == 0
+            await again.sent(location(3, 4))
+        for clean in (False, True):
+            with Handset(ann, tokens[0], phones.port, name="phone", clean=clean) as thief:
+                assert await thief.answer() == 0
+                await asyncio.sleep(0.1)
+                assert thief.came.empty()
+        with Handset(bob, tokens[1], phones.port, name="phone", clean=False) as victim:
+            assert json.loads((await taken(victim.came)).payload)["lon"] == 3, "it waited for bob"
+
+
+async def test_whose_token_is_revoked_goes(stage: Stage) -> None:
+    ann = fresh("ann")
+    token, other = stage.token(ann), stage.token(fresh("bob"))
+    async with stage.phones() as phones:
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            revoke(stage.tokens, client=ann)
+            began = time.monotonic()
+            await taken(handset.lost)
+            assert time.monotonic() < began + 4
+        stage.admit()
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() != 0
+        del other
+
+
+async def test_the_server_itself_lets_go_of_whom_it_may_not_know_any_more(stage: Stage) -> None:
+    """Should the door not notice: a session of one who was revoked is ended by the server, too."""
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones() as phones:
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            stage.server.admit(())
+            await taken(handset.lost)
+        stage.admit()
+
+
+async def test_nobody_gets_past_the_door(stage: Stage) -> None:
+    """At the server's own port a token is no password, whatever name one gives."""
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones():
+        for user in (ann, f"nats/{ann}", "nearcast", "mqtt"):
+            with Handset(user, token, stage.mqtt) as handset:
+                assert await handset.answer() != 0
+
+
+async def test_a_native_listener_hears_its_own_and_no_more(stage: Stage) -> None:
+    ann, bob = fresh("ann"), fresh("bob")
+    token = stage.token(ann)
+    stage.token(bob)
+    url = f"nats://{stage.server.url.rpartition('@')[2]}"
+    faults: list[str] = []
+
+    async def note(fault: Exception) -> None:
+        faults.append(str(fault).lower())
+
+    inbox = f"_INBOX_{ann}".encode()
+    client = await native(url, f"nats/{ann}", token, error_cb=note, inbox_prefix=inbox)
+    own = await client.subscribe(f"nearcast.out.{ann}")
+    shut = [f"nearcast.out.{bob}", "nearcast.out.*", ">", "nearcast.ops", "nearcast.ask.*", "$JS.>", "$SYS.>", "$KV.>",
+            "$MQTT.sub.>", "$MQTT.msgs.>", f"owntracks.{ann}.>", "owntracks.>", "_INBOX.>", "$O.>"]  # fmt: skip
+    for subject in shut:
+        await client.subscribe(subject)
+    await until("all are refused", lambda: len(faults) >= len(shut))
+    assert all("permissions violation" in fault for fault in faults)
+    for subject in ("$JS.API.STREAM.NAMES", "$JS.API.DIRECT.GET.KV_nearcast-phones", "nearcast.ask.health"):
+        with pytest.raises(nats.errors.Error):
+            await client.request(subject, b"{}", timeout=0.3)
+    await stage.say(
+        {"op": "publish", "client": bob, "id": "here", "text": "PUBLISH AT POINT(10 10)"},
+        {"op": "subscribe", "client": ann, "id": "near", "text": "SELECT WHERE &location WITHIN 1 km OF #location"},
+        {"op": "move", "client": ann, "lon": 10, "lat": 10},
+    )
+    assert json.loads((await own.next_msg(timeout=10)).data)["kind"] == "enter"
+    await client.close()
+    with pytest.raises(nats.errors.Error):
+        await native(url, f"nats/{bob}", token)
+
+
+# ---- how much ------------------------------------------------------------------------------------------
+
+
+async def test_a_packet_that_is_too_large_ends_the_connection(stage: Stage) -> None:
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones(Limits(packet=4096)) as phones:
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            handset.send(b"x" * 5000)
+            await taken(handset.lost)
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+
+
+async def test_one_that_sends_too_much_is_read_more_slowly_and_loses_nothing(stage: Stage) -> None:
+    ann, bob = fresh("ann"), fresh("bob")
+    tokens = stage.token(ann), stage.token(bob)
+    async with stage.phones(Limits(rate=5)) as phones:
+        with Handset(ann, tokens[0], phones.port) as handset, Handset(bob, tokens[1], phones.port) as other:
+            assert await handset.answer() == await other.answer() == 0
+            began, start = time.monotonic(), time.time() - 1000
+            for step in range(60):
+                handset.send(location(step / 100, 0, start + step))
+            await other.sent(location(1, 1))
+            assert time.monotonic() < began + 1, "others do not wait"
+            for _ in range(60):
+                await taken(handset.acked)
+            assert time.monotonic() > began + 1, "50 at once, then 5 a second"
+        assert len([op for op in await stage.ops(ann) if type(op).__name__ == "Move"]) == 60
+
+
+async def test_topics_and_connections_are_counted(stage: Stage) -> None:
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones(Limits(topics=3, connections=2)) as phones:
+        with ExitStack() as stack:
+            first, second = (stack.enter_context(Handset(ann, token, phones.port)) for _ in range(2))
+            assert await first.answer() == await second.answer() == 0
+            third = stack.enter_context(Handset(ann, token, phones.port))
+            assert await third.answer() == Code.NOT_ALLOWED + 130
+            assert await first.listen(*(f"owntracks/{ann}/{n}" for n in range(3))) == [1, 1, 1]
+            first.client.subscribe(f"owntracks/{ann}/4")
+            await taken(first.lost)
+            assert second.lost.empty()
+
+
+async def test_bytes_that_are_not_mqtt_do_no_harm(stage: Stage) -> None:
+    ann = fresh("ann")
+    token = stage.token(ann)
+    dice = random.Random(6)
+    async with stage.phones() as phones:
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            for number in range(300):
+                reader, writer = await asyncio.open_connection("127.0.0.1", phones.port)
+                junk = dice.randbytes(dice.randrange(200))
+                hello = Connect(f"x{number}", ann, token).encoded()
+                cut = dice.randrange(len(hello))
+                writer.write((junk, hello + junk, hello[:cut] + junk, bytes((dice.randrange(256),)) * 9)[number % 4])
+                writer.write_eof()
+                await asyncio.wait_for(reader.read(), 5)
+                writer.close()
+            await handset.sent(location(1, 2))
+            await until("it goes on", lambda: phones.register.phones.get(ann))
+
+
+# ---- TLS -----------------------------------------------------------------------------------------------
+
+
+async def test_with_a_certificate(stage: Stage, tmp_path: Path) -> None:
+    ann = fresh("ann")
+    token = stage.token(ann)
+    authority = trustme.CA()
+    authority.issue_cert("127.0.0.1", "localhost").private_key_and_cert_chain_pem.write_to_path(tmp_path / "both.pem")
+    trusts, doubts = ssl.create_default_context(), ssl.create_default_context()
+    authority.configure_trust(trusts)
+    async with stage.phones(cert=tmp_path / "both.pem", key=tmp_path / "both.pem") as phones:
+        with Handset(ann, token, phones.port, tls=trusts) as handset:
+            assert await handset.answer() == 0
+            await handset.sent(location(1, 2))
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await asyncio.open_connection("127.0.0.1", phones.port, ssl=doubts)
+        with Handset(ann, token, phones.port) as handset:
+            await taken(handset.lost)
+            assert handset.codes.empty()
