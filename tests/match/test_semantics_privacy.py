@@ -7,6 +7,7 @@ import pytest
 from nearcast.errors import LanguageError
 from nearcast.language.parse import parse
 from nearcast.match.binding import Binding
+from nearcast.model.shape import Point
 from tests.match.harness import System, heard, square
 
 LIGHT = "Select anyof() Where &context=light and &location in rang:loc(30) On @>50 Life-control #location in room A"
@@ -250,3 +251,75 @@ def test_decision_30_a_truncated_statement_parses_or_gives_our_error(text: str) 
     for end, error in refused.items():
         line = text[:end].split("\n")[error.line - 1]
         assert error.column <= len(line) + 1
+
+
+# ---- what publishers do to say less ------------------------------------------------------------------------
+
+
+def test_decision_28_a_lower_precision_shows_a_cell(s: System) -> None:
+    s.subscribe("bob", "s", "SELECT WHERE &location IN BOX(0 0, 3000 1000) WITH UPDATES")
+    s.publish("ann", "me", "PUBLISH PRECISION 1 km", 1)
+    assert heard(s.move("ann", 10, 10, 2)) == [("enter", "ann/me")]
+    assert s.move("ann", 990, 990, 3) == [], "within a cell nothing is told, not even an update"
+    assert heard(s.move("ann", 1010, 990, 4)) == [("update", "ann/me")]
+    assert "fixes" not in s.last[0].why or "&" not in s.last[0].why["fixes"]
+    seen = s.reference.world.publications["ann", "me"].publication
+    assert [r.location.shape for r in seen.regions if r.location] == [Point(1500, 500)]
+    assert heard(s.move("ann", 500, 1010, 5)) == [("leave", "ann/me")]
+
+
+def test_decision_28_a_lower_precision_is_never_more_precise_for_a_moment(s: System) -> None:
+    """A small region around where ann is, but not around the middle of her cell, hears nothing."""
+    s.subscribe("bob", "s", "SELECT WHERE &location IN BOX(-15 -15, 25 25)")
+    s.subscribe("bob", "near", "SELECT WHERE &location WITHIN 30 m OF #location")
+    s.subscribe("bob", "way", "SELECT WHERE &location CROSSES BOX(-15 -15, 25 25)")
+    s.subscribe("bob", "first", "SELECT NEAREST 1")
+    s.move("bob", 5, 5, 1)
+    assert heard(s.publish("cid", "shop", "PUBLISH AT POINT(300 300)", 1)) == [("enter", "cid/shop")]
+    s.publish("ann", "me", "PUBLISH PRECISION 1 km", 1)
+    for time, (x, y) in enumerate(((5, 5), (900, 900), (5, 5), (-5, 5), (5, 5)), 2):
+        assert s.move("ann", x, y, time) == []
+    assert s.publish("ann", "me", "PUBLISH PRECISION 1 km TO ALWAYS", 9) == []
+
+
+def test_decision_28_a_lower_precision_keeps_its_expiry(s: System) -> None:
+    s.subscribe("bob", "s", "SELECT WHERE &location IN BOX(0 0, 3000 3000)")
+    s.publish("ann", "me", "PUBLISH PRECISION 1 km EXPIRES 10 s", 0)
+    assert heard(s.move("ann", 10, 10, 1)) == [("enter", "ann/me")]
+    assert s.move("ann", 1500, 10, 8) == []
+    assert heard(s.tick(10)) == [("leave", "ann/me")]
+    assert s.move("ann", 10, 10, 11) == []
+
+
+def test_decision_28_a_place_is_left_out(s: System) -> None:
+    s.define("PLACE home AT BOX(0 0, 100 100)")
+    s.publish("ann", "me", "PUBLISH TO NOT &location IN PLACE home")
+    s.subscribe("bob", "s", "SELECT WHERE &location WITHIN 1 km OF #location WITH UPDATES")
+    s.move("bob", 0, 200, 1)
+    assert heard(s.move("ann", 0, 150, 2)) == [("enter", "ann/me")]
+    assert heard(s.move("ann", 50, 50, 3)) == [("leave", "ann/me")]
+    left = s.last[0]
+    assert (left.reason, "fixes" in left.why) == ("unmatched", False)
+    assert s.move("ann", 60, 60, 4) == []
+    assert heard(s.move("ann", 0, 150, 5)) == [("enter", "ann/me")]
+
+
+def test_decision_28_a_paused_publication_is_not_there(s: System) -> None:
+    s.publish("ann", "me", "PUBLISH PAUSED")
+    s.subscribe("bob", "s", "SELECT WHERE &location WITHIN 1 km OF #location")
+    s.move("bob", 0, 0, 1)
+    assert s.move("ann", 0, 0, 2) == []
+    assert heard(s.publish("ann", "me", "PUBLISH", 3)) == [("enter", "ann/me")]
+    assert heard(s.publish("ann", "me", "PUBLISH PAUSED", 4)) == [("leave", "ann/me")]
+    assert s.last[0].reason == "unmatched"
+
+
+@pytest.mark.parametrize("text", ["PUBLISH PRECISION 0 m", "PUBLISH PRECISION 2000 km", "PUBLISH PRECISION 0.5 m"])
+def test_a_precision_has_bounds(text: str) -> None:
+    with pytest.raises(LanguageError, match="a precision is from 1 m to 1000 km"):
+        parse(text)
+
+
+def test_a_precision_needs_something_that_moves() -> None:
+    with pytest.raises(LanguageError, match="at a place of its own has no PRECISION"):
+        parse("PUBLISH AT POINT(0 0) PRECISION 1 km")

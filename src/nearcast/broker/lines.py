@@ -5,6 +5,7 @@ They are what `encode_notification` makes, but are made from columns, which take
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -126,4 +127,7 @@ def run_messages(told: Told) -> list[Message]:
 
 
 def _fix(side: str, time: int, x: float, y: float) -> msgspec.Raw:
+    """Where one is; nothing if that is a place without coordinates."""
+    if math.isnan(x):
+        return _NOTHING
     return msgspec.Raw(f'{{"fixes":{{"{side}":{{"time":{time},"x":{x!r},"y":{y!r}}}}}}}'.encode())

@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +19,9 @@ from nearcast.gateway.call import Call, answer, written
 from nearcast.gateway.events import events_of
 from nearcast.gateway.formats import Lines, read_lines, read_positions
 from nearcast.gateway.grants import Action
+from nearcast.language.format import statement_text
 from nearcast.language.oplog import decode_op
+from nearcast.language.parse import parse_publication
 from nearcast.log.subjects import out_subject
 from nearcast.model.moment import MICROS, parse_time
 
@@ -42,6 +45,7 @@ __all__ = [
     "get_statements",
     "get_staying",
     "patch_client",
+    "post_pause",
     "post_positions",
     "post_query",
     "post_readings",
@@ -152,6 +156,22 @@ def get_statements(kind: str) -> Door:
         raise GatewayError(404, f"there is no {kind.removesuffix('s')} {wanted!r}", "id")
 
     return get
+
+
+def post_pause(*, paused: bool) -> Door:
+    """A publication as it is, with or without the word that keeps it from everyone."""
+
+    async def post(call: Call) -> Response:
+        found = msgspec.json.decode(await call.gateway.ask(call.who, "statements", client=call.client))["publications"]
+        id_ = call.named("id")
+        texts = [statement["text"] for statement in found if statement["id"] == id_]
+        if not texts:
+            raise GatewayError(404, f"there is no publication {id_!r}", "id")
+        text = statement_text(replace(parse_publication(texts[0]), paused=paused))
+        said = {"op": "publish", "time": call.gateway.moment(), "client": call.client, "id": id_, "text": text}
+        return answer(Written((await call.gateway.write(call.who, said)).sequence))
+
+    return post
 
 
 # ---- definitions ---------------------------------------------------------------------------------------

@@ -140,6 +140,22 @@ ROUTES: list[Way] = [
         media=_POSITIONS,
     ),
     *_statements("publications", Action.PUBLISH, "publish", "retract"),
+    Way(
+        "POST",
+        "/v1/pause/{id:path}",
+        Action.PUBLISH,
+        "Keep a publication from everyone",
+        doors.post_pause(paused=True),
+        gives=Written,
+    ),
+    Way(
+        "POST",
+        "/v1/resume/{id:path}",
+        Action.PUBLISH,
+        "Let those know of it again who may",
+        doors.post_pause(paused=False),
+        gives=Written,
+    ),
     *_statements("subscriptions", Action.SUBSCRIBE, "subscribe", "unsubscribe"),
     Way(
         "POST",

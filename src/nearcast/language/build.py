@@ -68,12 +68,16 @@ class Builder(Conditions):
     def publish(self, header: Any, *clauses: Any) -> Publication:
         name, owner = self.build(header) or ("", "")
         told = self.clauses(clauses)
+        if "precision" in told and "at" in told:
+            raise Refused("what is at a place of its own has no PRECISION", "write a larger shape after AT instead")
         return Publication(
             name, owner,
             regions=(*told.get("at", ()), *told.get("as", ())),
             filter=told.get("to", c.ALWAYS),
             content=told.get("content", ""),
             expires=told.get("expires"),
+            precision=told.get("precision"),
+            paused=told.get("paused", False),
         )  # fmt: skip
 
     def header(self, name: Any, owner: Any) -> tuple[str, str]:
@@ -219,6 +223,12 @@ class Builder(Conditions):
         if not 50 <= percent < 100:
             raise Refused("a confidence is at least 50 % and less than 100 %")
         return "confidence", percent / 100
+
+    def precision(self, length: Any) -> tuple[str, float]:
+        return "precision", self.build(length)
+
+    def paused(self) -> tuple[str, bool]:
+        return "paused", True
 
     def updates(self) -> tuple[str, bool]:
         return "updates", True

@@ -7,7 +7,7 @@ Two subscriptions that differ only in constants have one shape.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +39,8 @@ __all__ = ["RESERVED", "StatementShape", "condition_text", "shape_of", "statemen
 _KEYWORDS = """
     altitude always among and any anyof as at bandwidth between box by confidence contains content cooldown
     crosses daily disc drop during dwell enclosed entered expires false floor fresh from hysteresis in layer
-    left level mean metric multipolygon nearest nearof not now null of on or overlaps permit place point
-    polygon publish rang reading relation remoteof retract select space stay subscribe time to true
+    left level mean metric multipolygon nearest nearof not now null of on or overlaps paused permit place point
+    polygon precision publish rang reading relation remoteof retract select space stay subscribe time to true
     unsubscribe updates where while with within zone life mon tue wed thu fri sat sun
 """
 RESERVED = frozenset(_KEYWORDS.split())
@@ -152,9 +152,11 @@ class _Writer:
     def publication(self, p: Publication) -> str:
         parts = [
             "PUBLISH" + (f" {_name(p.id)}{_by(p.owner)}" if p.id else ""),
-            *self.regions(p.regions),
+            *self.regions(p.regions if p.precision is None else _unlocated(p.regions)),
             self.clause("TO", p.filter),
             f"CONTENT {p.content}" if p.content else "",
+            f"PRECISION {self.constant(length_text(p.precision), p.precision)}" if p.precision else "",
+            "PAUSED" if p.paused else "",
             self.expires(p.expires) if p.expires else "",
         ]
         return _joined(parts)
@@ -412,6 +414,11 @@ def _percent(share: float) -> str:
         if float(text) / 100 == share:
             return number_text(float(text))
     return repr(share * 100)
+
+
+def _unlocated(regions: Sequence[Region]) -> tuple[Region, ...]:
+    """Without the cell that one of a lower precision is in."""
+    return tuple(r for r in regions if not (r.location or r.place))
 
 
 def _joined(parts: Iterable[str]) -> str:

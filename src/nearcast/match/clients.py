@@ -245,6 +245,12 @@ class Clients(MutableMapping[str, Client]):
     def __len__(self) -> int:
         return int(np.count_nonzero(self.columns.here[: len(self.names)]))
 
+    def within(self, west: float, south: float, east: float, north: float) -> list[str]:
+        """Those whose coordinates are in a box."""
+        x, y = self.columns.x, self.columns.y
+        rows = np.flatnonzero((x >= west) & (x <= east) & (y >= south) & (y <= north))
+        return [self.names.text(row) for row in rows.tolist()]
+
     def place(self, row: int, fix: Fix | None) -> None:
         """Put a client where its fix says."""
         c, position = self.columns, fix.position if fix else None

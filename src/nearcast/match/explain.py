@@ -32,7 +32,7 @@ class Explanation:
     due: Moment | None = None
     """When it may turn by itself."""
     allowed: bool = True
-    """The publisher's filter holds; if not, the subscriber may not know that there is such a pair."""
+    """The publisher's filter holds, and it is not over; if not, the subscriber may not know that there is such a pair."""
 
 
 def explain(reference: Reference, client: str, subscription: str | None = None) -> list[Explanation]:
@@ -61,7 +61,8 @@ def _pair(reference: Reference, s: Subscribed, candidate: Candidate) -> Explanat
     pair = s.pairs.get(key, Pair())
     ended = now >= min(s.expires, reference.world.clients[s.owner].ends)
     summary = "the subscription has ended" if ended else _summary(s, pair, verdict)
-    return Explanation(s.owner, s.subscription.id, key, pair.told, summary, now, found, pair.due, verdict.allowed)
+    allowed = verdict.allowed and (verdict.gone is None or pair.told)
+    return Explanation(s.owner, s.subscription.id, key, pair.told, summary, now, found, pair.due, allowed)
 
 
 def _summary(s: Subscribed, pair: Pair, verdict: Verdict) -> str:

@@ -30,7 +30,7 @@ from nearcast.match.world import Key, Published, StatementKey, Subscribed
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.layer import LayerRegion
-from nearcast.model.moment import FOREVER
+from nearcast.model.moment import FOREVER, Moment
 from nearcast.model.notification import Notification
 from nearcast.model.region import Region, region
 from nearcast.model.space import Metric
@@ -328,10 +328,10 @@ class Indexed(Reference):
                 stage.tables[stage.layers.pop(name)] = Regions(self.world.ground, self.clients.earth)
         return entity
 
-    def _publish(self, publication: Publication, now: int) -> Change:
+    def _publish(self, publication: Publication, now: int, expires: Moment | None = None) -> Change:
         key = (publication.owner, publication.id)
         self._forget_publication(key)
-        change = super()._publish(publication, now)
+        change = super()._publish(publication, now, expires)
         self._enter_publication(key)
         return change
 

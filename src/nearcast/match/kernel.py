@@ -36,7 +36,7 @@ from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.constraint import Scalar
 from nearcast.model.fix import Fix
-from nearcast.model.moment import FOREVER, NEVER
+from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.notification import Kind, Notification, Reason, by_fix
 from nearcast.model.region import region
 from nearcast.model.space import Metric
@@ -203,6 +203,7 @@ class Kernel(Indexed):
         now = self._effective(fix.time, name)
         yield from self._advance(name, now)
         self._wake(name, now)
+        yield from self._into_cells(name, fix.position, now)
         row, position = self.clients.row(name), fix.position
         x, y = (position.point.x, position.point.y) if position.point else (np.nan, np.nan)
         heights = [np.nan if v is None else v for v in (position.altitude, position.floor, position.accuracy)]
@@ -218,6 +219,10 @@ class Kernel(Indexed):
             passed, found = sorted([*passed, *found], key=lambda n: n.order), []
         yield from passed
         yield from sorted([*self._step(change), *found], key=lambda n: n.order)
+
+    def _publish_anew(self, publication: Publication, now: int, expires: Moment) -> Iterator[Notification]:
+        touched = Touched(publisher=publication.owner, publication=publication.id)
+        yield from self._around(super()._publish_anew(publication, now, expires), touched)
 
     def _notification(self, told: Told, i: int, change: Change) -> Notification:
         """What a lane found, told as the definition tells it, with its evidence."""
@@ -443,7 +448,8 @@ class Kernel(Indexed):
         """Whether it goes where its client goes, anyone may know of it, and columns can hold what it is like."""
         carried = not any(r.geometry or r.place for r in (*publication.regions, region(None, attributes)))
         lasts = publication.expires is None and not leased
-        return lasts and carried and publication.filter == c.ALWAYS and is_simple(publication, attributes)
+        carried &= publication.precision is None
+        return lasts and carried and publication.permits == c.ALWAYS and is_simple(publication, attributes)
 
     def _may_turn_odd(self, op: ops.ClientOp) -> bool:
         """Whether the op makes some publication one that no lane takes."""

@@ -7,7 +7,7 @@ not even that there is something to learn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from nearcast.match.choice import choose
 from nearcast.match.history import Past, tracked
 from nearcast.match.reference import Reference
 from nearcast.match.verdict import Candidate, Judge
-from nearcast.match.world import Key, Published, Subscribed
+from nearcast.match.world import Key, Published, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.fix import Fix, Located
@@ -77,25 +77,41 @@ def query(reference: Reference, subscription: Subscription, number: int) -> list
     return sorted(told, key=lambda n: n.order)
 
 
-def visible(reference: Reference, client: str) -> Iterator[Seen]:
-    """Those whose publications let a client see them, as far as they are somewhere."""
+def visible(
+    reference: Reference, client: str, owners: Container[str] | None = None, *, is_staying: bool = False
+) -> Iterator[Seen]:
+    """Those whose publications let a client see them, as far as they are somewhere. If asked, only publications of some
+    owners, or only what may be somewhere of its own."""
     s = Subscribed(Subscription("", client), (0, 0))
-    judge = _judge(reference, s)
-    for (owner, id_), published in list(reference.world.publications.items()):
-        key = (id_, owner, "", "")
-        if owner == client or not _may_see(reference, judge, s, key, published):
+    judge, world = _judge(reference, s), reference.world
+    for (owner, id_), published in list(world.publications.items()):
+        if owner == client or (owners is not None and owner not in owners):
             continue
-        sides = reference.world.sides(owner, id_, published.publication.regions)
-        fix = next((side.fix for side in sides if side.fix), None)
-        stays = () if fix else dict.fromkeys(side.located for side in sides if side.located)
-        yield Seen(owner, id_, fix, tuple(stays))
+        is_carried = not any(r.geometry or r.place for r in published.publication.regions)
+        if is_staying and is_carried:
+            continue
+        if not _may_see(reference, judge, s, (id_, owner, "", ""), published):
+            continue
+        if is_carried:
+            known = world.clients.get(owner)
+            yield Seen(owner, id_, known.fix if known else None)
+        else:
+            yield _staying(world, owner, id_, published)
+
+
+def _staying(world: World, owner: str, id_: str, published: Published) -> Seen:
+    sides = world.sides(owner, id_, published.publication.regions)
+    fix = next((side.fix for side in sides if side.fix), None)
+    stays = () if fix else dict.fromkeys(side.located for side in sides if side.located)
+    return Seen(owner, id_, fix, tuple(stays))
 
 
 def _may_see(reference: Reference, judge: Judge, s: Subscribed, key: Key, published: Published) -> bool:
+    ends, is_open = reference.world.ends((key[1], key[0])), published.publication.permits == c.ALWAYS
+    if is_open and ends == FOREVER:
+        return True
     now = _now(reference, reference.moment_of(s, key))
-    if now >= reference.world.ends((key[1], key[0])):
-        return False
-    return published.publication.filter == c.ALWAYS or judge.judge(s, Candidate(key), now).allowed
+    return now < ends and (is_open or judge.judge(s, Candidate(key), now).allowed)
 
 
 def _candidates(reference: Reference, judge: Judge, s: Subscribed) -> Iterable[Candidate]:

@@ -316,14 +316,14 @@ class Question:
     def _may_see(self, key: tuple[str, str]) -> bool:
         """Whether the publisher's filter lets the asker know of it. One that asks about others in turn lets nobody."""
         publication = self.world.publications[key].publication
-        if self.asker is None or publication.filter == c.ALWAYS or self.asker.client == key[0]:
+        if self.asker is None or publication.permits == c.ALWAYS or self.asker.client == key[0]:
             return True
-        if any(isinstance(node, (c.AnyOf, c.Entered, c.Left, c.MeanStay)) for node in c.walk(publication.filter)):
+        if any(isinstance(node, (c.AnyOf, c.Entered, c.Left, c.MeanStay)) for node in c.walk(publication.permits)):
             return False
         answers = []
         for side in self.world.sides(*key, publication.regions):
             asked = Question(self.world, {"&": side, "#": self.asker}, self.now)
-            answers.append(asked.ask(publication.filter))
+            answers.append(asked.ask(publication.permits))
             self.turns += asked.turns
         return True in answers
 

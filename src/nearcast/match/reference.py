@@ -19,7 +19,7 @@ from nearcast.match.verdict import Candidate, Judge, Verdict
 from nearcast.match.world import Client, Key, Published, StatementKey, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model import op as ops
-from nearcast.model.fix import Fix
+from nearcast.model.fix import Fix, Position
 from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.notification import Kind, Notification, Reason, by_entity, by_fix, by_timer
 from nearcast.model.statement import FromRelation, Publication, RelationDefinition, Source, Subscription
@@ -103,7 +103,9 @@ class Reference:
         self._wake(op.client, now)
         match op:
             case ops.Publish(publication=publication):
-                yield from self._step(self._publish(publication, now))
+                known = self.world.clients[op.client].fix
+                seen = self.world.in_cell(publication, known.position if known else None)
+                yield from self._step(self._publish(seen, now))
             case ops.Retract(client=client, id=id_):
                 self._drop_publication((client, id_))  # its lease may just have ended with all it had
                 yield from self._step(self._changed(f"publication:{client}/{id_}", Reason.RETRACTED, client, now))
@@ -122,14 +124,15 @@ class Reference:
             case ops.Emit():
                 yield from self._emit(op, now)
 
-    def _publish(self, publication: Publication, now: int) -> Change:
+    def _publish(self, publication: Publication, now: int, expires: Moment | None = None) -> Change:
         key = (publication.owner, publication.id)
         known = key in self.world.publications and self.world.publications[key].expires > now
         change = self._changed(
             f"publication:{key[0]}/{key[1]}", Reason.EDITED if known else Reason.PUBLISHED, key[0], now
         )
         version = (change.cause.number, change.cause.ordinal)
-        self.world.publications[key] = Published(publication, version, _ends(publication.expires, now))
+        ends = _ends(publication.expires, now) if expires is None else expires
+        self.world.publications[key] = Published(publication, version, ends)
         return replace(change, touched=key)
 
     def _subscribe(self, subscription: Subscription, now: int) -> Change:
@@ -261,11 +264,23 @@ class Reference:
         now = self._effective(fix.time, name)
         yield from self._advance(name, now)
         client = self._wake(name, now)
+        yield from self._into_cells(name, fix.position, now)
         client.previous, client.fix = client.fix, fix
         self._last_fix[name] = fix.time
         change = Change(by_fix(name, fix.time), Reason.MOVED, name, moved=True)
         yield from self._step(change, passing=name)
         yield from self._step(change)
+
+    def _into_cells(self, name: str, position: Position, now: int) -> Iterator[Notification]:
+        """What a client publishes with a lower precision goes from cell to cell. It does so first, so that nobody sees
+        it where the client really is."""
+        for p in list(self._owned(name)[0].values()):
+            seen = self.world.in_cell(p.publication, position)
+            if seen != p.publication and p.expires > now:
+                yield from self._publish_anew(seen, now, p.expires)
+
+    def _publish_anew(self, publication: Publication, now: int, expires: Moment) -> Iterator[Notification]:
+        yield from self._step(self._publish(publication, now, expires))
 
     # ---- time ------------------------------------------------------------------------------------
 

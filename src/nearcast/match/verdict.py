@@ -261,7 +261,7 @@ class Judge:
         published = self.world.publications.get((candidate.key[1], candidate.key[0]))
         if relation is not None:
             return relation.permit
-        return published.publication.filter if published else c.ALWAYS
+        return published.publication.permits if published else c.ALWAYS
 
     def _lifetimes(self, candidate: Candidate) -> Iterator[tuple[Moment, Moment]]:
         """When the other side ends, and when it would by its own expiry alone."""

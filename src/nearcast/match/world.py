@@ -13,7 +13,7 @@ from nearcast.match.chain import Pair
 from nearcast.model import op as ops
 from nearcast.model.condition import ALWAYS, asks_for_any
 from nearcast.model.constraint import Scalar, contains
-from nearcast.model.fix import Fix, Located
+from nearcast.model.fix import Fix, Located, Position
 from nearcast.model.layer import Layer, LayerRegion
 from nearcast.model.metric import Ground, ground_of
 from nearcast.model.moment import FOREVER, NEVER, Moment
@@ -129,6 +129,10 @@ class Side:
         return sorted(valid, key=lambda r: r.space != space)
 
 
+_NOWHERE = Region("location", place=PlaceName("\0"))
+"""In a place that there is not."""
+
+
 class World:
     def __init__(self) -> None:
         self.spaces: dict[str, SubjectSpace] = {"location": LOCATION}
@@ -206,6 +210,17 @@ class World:
         if any(have is not None and not contains(want, have) for have, want in asked):
             return False
         return None if any(have is None for have, _ in asked) else True
+
+    def in_cell(self, publication: Publication, position: Position | None) -> Publication:
+        """A publication as others see it: one of a lower precision is in the middle of the cell its client is in, or
+        nowhere if that is not known."""
+        if publication.precision is None:
+            return publication
+        point = position.point if position else None
+        middle = Geometry(self.ground.cell(point, publication.precision)) if point else None
+        where = Region("location", location=middle) if middle else _NOWHERE
+        rest = (r for r in publication.regions if not (r.location or r.place))
+        return replace(publication, regions=(where, *rest))
 
     def ends(self, key: tuple[str, str]) -> Moment:
         """When a publication ceases to be, by its own expiry or its owner's lease."""

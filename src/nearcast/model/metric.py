@@ -24,6 +24,8 @@ __all__ = ["EARTH", "PLANE", "Ground", "ground_of"]
 Area = Box | Polygon
 Edges = npt.NDArray[np.float64]
 _WGS84 = pyproj.Geod(ellps="WGS84")
+_DEGREE = 111_195.0
+"""Metres of a degree of latitude, about."""
 
 
 class _Surface(Protocol):
@@ -36,6 +38,7 @@ class _Surface(Protocol):
     def scale(self, point: Point) -> float: ...
     def views(self, point: Point) -> tuple[float, ...]: ...
     def segment(self, a: Point, b: Point) -> shapely.Geometry: ...
+    def cell(self, point: Point, width: float) -> Point: ...
 
 
 class _Earth:
@@ -75,6 +78,15 @@ class _Earth:
         beyond = [x for x in (a.x, b.x + turn) if abs(x) >= 180]
         return shapely.multilinestrings([line, *(shifted(line, -math.copysign(360.0, x)) for x in beyond)])
 
+    def cell(self, point: Point, width: float) -> Point:
+        """Rows from pole to pole, each with as many cells as there is room for."""
+        rows = max(1, round(180.0 / (width / _DEGREE)))
+        row = min(int((point.y + 90.0) / 180.0 * rows), rows - 1)
+        y = (row + 0.5) / rows * 180.0 - 90.0
+        columns = max(1, round(360.0 * math.cos(math.radians(y)) / (width / _DEGREE)))
+        column = min(int((point.x + 180.0) / 360.0 * columns), columns - 1)
+        return Point((column + 0.5) / columns * 360.0 - 180.0, y)
+
 
 class _Plane:
     def check(self, shape: Shape) -> None:
@@ -99,6 +111,9 @@ class _Plane:
     def segment(self, a: Point, b: Point) -> shapely.Geometry:
         return shapely.LineString([(a.x, a.y), (b.x, b.y)])
 
+    def cell(self, point: Point, width: float) -> Point:
+        return Point((math.floor(point.x / width) + 0.5) * width, (math.floor(point.y / width) + 0.5) * width)
+
 
 class Ground:
     """Questions about shapes on one surface."""
@@ -106,6 +121,8 @@ class Ground:
     def __init__(self, surface: _Surface) -> None:
         self._on = surface
         self.check = surface.check
+        self.cell = surface.cell
+        """The middle of the cell of a grid, so many metres wide, that a point is in."""
 
     def distance(self, a: Shape, b: Shape) -> float:
         """Metres between the closest points of two shapes; 0 if they overlap."""

@@ -18,6 +18,7 @@ from nearcast.model.condition import (
     Instant,
     Left,
     MeanStay,
+    Not,
     Ref,
     walk,
 )
@@ -46,6 +47,11 @@ __all__ = [
 ]
 
 
+LEAST, MOST = 1.0, 1_000_000.0
+"""Metres of a precision."""
+NEVER = Not(ALWAYS)
+
+
 @dataclass(frozen=True, slots=True)
 class Publication:
     """Object regions, and a filter over the regions of the subscribers it may reach."""
@@ -57,10 +63,21 @@ class Publication:
     content: str = ""
     """JSON text, delivered as it is; empty if there is none."""
     expires: Duration | Instant | None = None
+    precision: float | None = None
+    """Metres: others see it in the middle of a cell that wide, and not with its client."""
+    paused: bool = False
+    """Nobody may know of it for now."""
 
     def __post_init__(self) -> None:
         if self.filter is not ALWAYS:
             _speaks_of("&#", self.filter, "TO")
+        if self.precision is not None and not LEAST <= self.precision <= MOST:
+            raise ModelError(f"a precision is from {LEAST:g} m to {MOST / 1000:g} km")
+
+    @property
+    def permits(self) -> Condition:
+        """Who may know of it."""
+        return NEVER if self.paused else self.filter
 
 
 @dataclass(frozen=True, slots=True)

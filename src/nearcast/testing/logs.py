@@ -39,6 +39,7 @@ from nearcast.testing.compose import brief, maybe, weighted
 from nearcast.testing.conditions import likely
 from nearcast.testing.scenes import RADII, Scene, scenes
 from nearcast.testing.statements import (
+    PRECISIONS,
     choosers,
     expiries,
     layers,
@@ -233,10 +234,15 @@ def _plain_publish(cast: Cast) -> SearchStrategy[ops.Op]:
     filters = maybe(likely(cast), never=c.ALWAYS)
     expires = weighted((9, st.none()), (1, expiries(cast)))
 
-    def made(id_: str, owner: str, *held: Any) -> ops.Op:
-        return ops.Publish(0, normalize(Publication(id_, owner, *held)))
+    precisions, pauses = weighted((6, st.none()), (1, PRECISIONS)), weighted((12, st.just(False)), (1, st.just(True)))
 
-    return st.builds(made, cast.publications, cast.clients, held, filters, st.just(""), expires)
+    def made(id_: str, owner: str, regions: tuple[Region, ...], *held: Any) -> ops.Op:
+        *_, precision, _ = held
+        kept = regions if precision is None else tuple(r for r in regions if r.location is None)
+        return ops.Publish(0, normalize(Publication(id_, owner, kept, *held)))
+
+    of = (cast.publications, cast.clients, held, filters, st.just(""), expires, precisions, pauses)
+    return st.builds(made, *of)
 
 
 def _plain_subscribe(cast: Cast) -> SearchStrategy[ops.Op]:

@@ -141,10 +141,21 @@ def expiries(cast: Cast) -> Strategy:
 @brief
 def publications(cast: Cast = WILD) -> SearchStrategy[Publication]:
     filters = maybe(conditions(cast), never=c.ALWAYS)
-    made = st.builds(
+    open_ = st.builds(
         Publication, st.just(""), st.just(""), _held(cast), filters, _contents(cast), maybe(expiries(cast))
     )
+    made = weighted((4, open_), (1, st.builds(_discreet, open_, maybe(PRECISIONS), st.booleans())))
     return _named(made.map(normalize), cast.publications, cast.clients)
+
+
+PRECISIONS = st.sampled_from([1.0, 150.0, 5000.0])
+
+
+def _discreet(p: Publication, precision: float | None, paused: bool) -> Publication:
+    """One that says less of where it is, or nothing for now."""
+    located = precision is not None
+    regions = tuple(r for r in p.regions if not (located and (r.location or r.place)))
+    return replace(p, regions=regions, precision=precision, paused=paused)
 
 
 def _contents(cast: Cast) -> SearchStrategy[str]:
