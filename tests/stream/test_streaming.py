@@ -95,11 +95,17 @@ def test_fixes_in_files_that_appear(spark: SparkSession, tmp_path: Path) -> None
     assert rows_in(tmp_path / "out") == told
 
 
-def test_a_file_that_is_no_parquet(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_that_are_broken(spark: SparkSession, tmp_path: Path) -> None:
+    """One that is no Parquet is found at the start, one with bad pages when it is read; either is named."""
     write_fixes(tmp_path / "fixes", city_rows(50), "good.parquet", 1)
-    run_stream(spark, fixes_job(tmp_path))
+    write_fixes(tmp_path / "fixes", city_rows(300), "bad.parquet", 2)
+    bad = tmp_path / "fixes" / "bad.parquet"
+    data = bad.read_bytes()
+    bad.write_bytes(data[:4] + bytes(len(data) // 2) + data[4 + len(data) // 2 :])
+    with pytest.raises(PipelineError, match=r"bad\.parquet cannot be read: "):
+        run_stream(spark, fixes_job(tmp_path))
     (tmp_path / "fixes" / "worse.parquet").write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(PipelineError, match=r"worse\.parquet cannot be read: Parquet"):
+    with pytest.raises(PipelineError, match=r"worse\.parquet is not Parquet that can be read: "):
         run_stream(spark, fixes_job(tmp_path))
 
 

@@ -109,8 +109,8 @@ def _shards(spark: SparkSession, paths: Sequence[str]) -> int:
     return cores * max(1, math.ceil(size / SHARD / cores))
 
 
-_TRACE = re.compile(r"\n\s*at |\n(JVM|Driver) stacktrace")
-"""Where Java begins to say where it was."""
+_TRACE = re.compile(r"\n\s*at |\n(JVM|Driver) stacktrace|\n=== Streaming Query ===")
+"""Where Java begins to say where it was, and Spark what it was doing."""
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}")
 
 
