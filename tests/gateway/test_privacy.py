@@ -45,7 +45,7 @@ async def answers(client: httpx.AsyncClient, about: str) -> list[tuple[int, str]
 @pytest.mark.parametrize(
     "published",
     [
-        "PUBLISH TO #id = 'someone else'",
+        "PUBLISH TO #owner = 'someone else'",
         "PUBLISH PAUSED",
         "PUBLISH AT POINT(-97.74 30.27) CONTENT 'secret' TO NOT ALWAYS",
         "PUBLISH TO NOT &location IN DISC(-97.74 30.27, 5 km)",
@@ -98,7 +98,7 @@ async def test_a_lower_precision_at_every_door(live: Live) -> None:
 
 async def test_pause_and_resume(live: Live) -> None:
     ann, bob = fresh("ann"), fresh("bob")
-    text = f"PUBLISH TO #id = '{bob}' CONTENT \"hi\""
+    text = f"PUBLISH TO #owner = '{bob}' CONTENT \"hi\""
     async with gateway(live.url) as door:
         her, him = await door.client(ann), await door.client(bob)
         await her.put("/v1/publications/a%2Fb", content=text)

@@ -32,7 +32,7 @@ class Explanation:
     due: Moment | None = None
     """When it may turn by itself."""
     allowed: bool = True
-    """The publisher's filter holds, and it is not over; if not, the subscriber may not know that there is such a pair."""
+    """The publisher's filter holds, and it is not over; else the subscriber may not know that there is such a pair."""
 
 
 def explain(reference: Reference, client: str, subscription: str | None = None) -> list[Explanation]:
