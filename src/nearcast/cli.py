@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 import warnings
@@ -448,7 +449,7 @@ def _renamed(columns: str) -> dict[str, str]:
 
 
 @cli.command()
-@click.option("--nats", metavar="URL", help="A NATS server whose stream of ops is the log.")
+@click.option("--nats", metavar="URL", help="A NATS server whose stream of ops is the log; else that of NEARCAST_NATS.")
 @click.option(
     "--folder", type=click.Path(file_okay=False, path_type=Path), help="A folder where files of a log appear."
 )
@@ -479,6 +480,8 @@ def stream(  # noqa: PLR0913, PLR0917  # an option each
     from nearcast.stream.session import spark_session  # noqa: PLC0415
     from nearcast.stream.streaming import Stream, run_stream  # noqa: PLC0415
 
+    if nats is folder is fixes is None:
+        nats = os.environ.get("NEARCAST_NATS")
     if sum(source is not None for source in (nats, folder, fixes)) != 1:
         raise click.UsageError("give one of --nats, --folder and --fixes")
     with _warnings_said():

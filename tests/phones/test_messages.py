@@ -168,8 +168,13 @@ def test_a_notification_is_a_transition() -> None:
     assert said(TOLD, at=(2.0, 1.0, 5.0)) == {
         "_type": "transition", "event": "enter", "desc": "fuel", "tst": SECONDS, "wtst": SECONDS, "tid": "an", "t": "l",
         "id": "id-1", "source": "nearcast", "subscription": "near", "publication": "fuel", "publisher": "shop",
-        "lat": 1.0, "lon": 2.0, "acc": 5.0,
+        "lat": 1.0, "lon": 2.0, "acc": 5,
     }  # fmt: skip
+
+
+def test_an_app_takes_whole_metres_only() -> None:
+    assert repr(said(TOLD, at=(2.0, 1.0, 5.4))["acc"]) == "5"
+    assert said(TOLD, at=(2.0, 1.0, 1e300))["acc"] == 1_000_000
 
 
 def test_what_it_is_about_gives_it_its_name() -> None:

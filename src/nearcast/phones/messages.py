@@ -205,7 +205,8 @@ class Said(msgspec.Struct, omit_defaults=True):
     rid: str = ""
     lat: float | None = None
     lon: float | None = None
-    acc: float | None = None
+    acc: int | None = None
+    """Whole metres: an app takes no others."""
 
 
 EVENTS = {"enter": "enter", "leave": "leave", "snapshot": "enter"}
@@ -224,8 +225,9 @@ def transition(
     tst = parse_time(told["time"]) // MICROS
     name, made, rid = waypoint or (told.get("region") or told["publication"] or told.get("peer") or "", tst, "")
     lon, lat, accuracy = _place(told, at) or (None, None, None)
+    whole = None if accuracy is None else round(min(accuracy, FARTHEST))
     about = (told["subscription"], told["publication"], told.get("publisher"), told.get("region"), told.get("peer"))
-    said = Said("transition", event, name, tst, made, tid, "l", told["id"], SOURCE, *about, rid, lat, lon, accuracy)
+    said = Said("transition", event, name, tst, made, tid, "l", told["id"], SOURCE, *about, rid, lat, lon, whole)
     return _encoder.encode(said)
 
 
