@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import AsyncExitStack, ExitStack
 
 import pytest
 
@@ -162,8 +163,8 @@ async def _nobody(at: object) -> bool:
 
 
 async def test_dead_letters_stay_if_nobody_is_there_to_retry_them(shared: NatsServer) -> None:
-    async with scene(shared) as at:
-        await at.add(nowhere())
+    async with scene(shared) as at, AsyncExitStack() as stack:
+        await at.add(nowhere(stack.enter_context(ExitStack())))
         told = await at.tell(3)
 
         async def all_dead() -> bool:

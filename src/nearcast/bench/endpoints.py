@@ -132,10 +132,11 @@ class _Connection(asyncio.Protocol):
             self._transport.write(said)
 
 
-def nowhere() -> str:
-    """A URL where nobody listens."""
-    with socket.create_server((HOST, 0)) as found:
-        return f"http://{HOST}:{found.getsockname()[1]}/hook"
+def nowhere(held: ExitStack) -> str:
+    """A URL where nobody listens: its port is taken, so that nobody else begins to."""
+    taken = held.enter_context(socket.socket())
+    taken.bind((HOST, 0))
+    return f"http://{HOST}:{taken.getsockname()[1]}/hook"
 
 
 def hole(held: ExitStack) -> str:
