@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 from urllib.parse import quote
 
 import httpx
@@ -38,6 +39,14 @@ class City:
     def __init__(self, process: subprocess.Popen[str], data: Path, url: str, token: str) -> None:
         self.process, self.data, self.url, self.token = process, data, url, token
         self.http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.http.close()
 
     @property
     def nats(self) -> str:
@@ -95,7 +104,8 @@ def served(folder: Path, *options: str) -> Iterator[City]:
     try:
         assert process.stdout is not None
         at = json.loads(process.stdout.readline())
-        yield City(process, folder / "data", at["url"], at["token"])
+        with City(process, folder / "data", at["url"], at["token"]) as city:
+            yield city
     finally:
         process.terminate()
         process.communicate(timeout=30)

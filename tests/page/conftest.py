@@ -10,9 +10,10 @@ from tests.page.city import City, browser_path, served
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A real one, of the system: none is downloaded."""
+    """A real one, of the system: none is downloaded. Its driver has a loop of its own, and tests of other modules want
+    theirs, so it ends with the module."""
     path = browser_path()
     if path is None:
         pytest.skip("no Chromium is here to look at the map with: install chromium, or name one by NEARCAST_BROWSER")

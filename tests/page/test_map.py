@@ -541,10 +541,12 @@ def test_too_much_is_waited_for_as_told(browser: Browser, city: City) -> None:
     port = free_port("127.0.0.1")
     words = [sys.executable, "-m", "nearcast.gateway", "--nats", city.nats, "--port", str(port), "--rate", "0.35"]
     slow = subprocess.Popen([*words, "--tokens", str(city.data / "tokens.json")])
-    other = City(city.process, city.data, f"http://127.0.0.1:{port}", city.token)
     try:
-        until_there(other)
-        with looking(browser, other, DESKTOP, noise="429") as page:
+        with (
+            City(city.process, city.data, f"http://127.0.0.1:{port}", city.token) as other,
+            looking(browser, other, DESKTOP, noise="429") as page,
+        ):
+            until_there(other)
             enter(page, other, token)
             show(page, "Ask")
             page.get_by_role("combobox", name="Question").select_option("Who is near me?")

@@ -100,8 +100,9 @@ def clients_of(kernel: Kernel, asked: Asked) -> dict[str, Any]:
     axes = _axes(kernel)
     limit = min(asked.limit or LISTED, LISTED)
     seen: dict[str, dict[str, Any]] = {}
-    for found in visible(kernel, _client(asked)):
-        if found.fix is None or not _is_inside(found.fix, asked.box):
+    owners = None if asked.box is None else frozenset(kernel.clients.within(*asked.box))
+    for found in visible(kernel, _client(asked), owners):
+        if found.fix is None:
             continue
         known = seen.setdefault(
             found.client, {"client": found.client, "publications": [], **_position(found.fix, axes)}
@@ -117,7 +118,7 @@ def staying(kernel: Kernel, asked: Asked) -> dict[str, Any]:
     """What is where it said, and not where its client is, of what a client may see: GeoJSON, a feature a place."""
     limit = min(asked.limit or LISTED, LISTED)
     features: list[dict[str, Any]] = []
-    for found in visible(kernel, _client(asked)):
+    for found in visible(kernel, _client(asked), is_staying=True):
         for at in found.stays:
             if at.geometry is None:
                 continue
@@ -219,13 +220,6 @@ def _client(asked: Asked) -> str:
 
 def _lines(told: Iterable[Notification]) -> list[msgspec.Raw]:
     return [msgspec.Raw(encode_notification(n)) for n in told]
-
-
-def _is_inside(fix: Fix, box: tuple[float, float, float, float] | None) -> bool:
-    if box is None:
-        return True
-    point = fix.position.point
-    return point is not None and box[0] <= point.x <= box[2] and box[1] <= point.y <= box[3]
 
 
 def _axes(kernel: Kernel) -> tuple[str, str]:

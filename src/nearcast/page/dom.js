@@ -38,6 +38,9 @@ export const darkMode = matchMedia("(prefers-color-scheme: dark)");
 /** A colour of the style sheet, for what is drawn on a canvas. */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+/** The page's font, for the same. */
+export const font = (size, weight = 400) => `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
+
 // ---- words -------------------------------------------------------------------------------------
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });

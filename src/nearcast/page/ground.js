@@ -1,7 +1,7 @@
 // The map itself: on the earth or on a plane, with tiles or with a graticule, and with buttons of its own.
 
 import * as L from "./vendor/leaflet/leaflet-src.esm.js";
-import { byId, colour, darkMode, metresText } from "./dom.js";
+import { byId, colour, darkMode, font, metresText } from "./dom.js";
 
 const NICE = [1, 2, 5];
 const MARGIN = 40;
@@ -81,7 +81,8 @@ function showScale(map) {
   scale.style.width = `${Math.round((WIDEST * nice) / metres)}px`;
 }
 
-function niceBelow(value) {
+/** The greatest of 1, 2, 5, 10, 20, … that is not more. */
+export function niceBelow(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return power * NICE.findLast((digit) => digit * power <= value);
 }
@@ -157,7 +158,7 @@ function drawLines(ink, map, { min, max }, isEarth) {
     : niceBelow(APART * 2 * perPixel);
   ink.strokeStyle = colour("line");
   ink.fillStyle = colour("line-text");
-  ink.font = "11px system-ui, sans-serif";
+  ink.font = font(11);
   ink.lineWidth = 1;
   for (let n = Math.ceil(low.lng / step); n * step <= high.lng; n++) {
     if (isEarth && Math.abs(n * step) > 180) continue;
@@ -169,7 +170,7 @@ function drawLines(ink, map, { min, max }, isEarth) {
     if (isEarth && Math.abs(n * step) > 85) continue;
     const y = Math.round(map.latLngToLayerPoint([n * step, low.lng]).y) + 0.5;
     strokeLine(ink, min.x, y, max.x, y);
-    if (y > corner.y + 24) ink.fillText(lineText(n * step, isEarth, "N", "S"), corner.x + 6, y - 4);
+    if (y > corner.y + 24 && y < corner.y + map.getSize().y - 36) ink.fillText(lineText(n * step, isEarth, "N", "S"), corner.x + 6, y - 4);
   }
 }
 

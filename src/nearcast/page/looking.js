@@ -21,7 +21,9 @@ const PAGES = 5;
 /** Seconds between two questions where everyone is, at least; and of the time that passes, how little they take. */
 const EVERY = 1;
 const SHARE = 20;
-const MANY = 2000;
+/** Clients of whom all are asked about, wherever they are; and those that are shown, at the most. */
+const MANY = 500;
+const MOST = 3000;
 const MYSELF = 15;
 const ASKED = 20;
 
@@ -133,13 +135,14 @@ export class Looking {
   /** Where everyone is, and how long it took to know. A map of very many asks only about what it shows. */
   async #seeAll() {
     const box = this.#isBoxed ? view(this.map).join(",") : null;
-    const { answer, took } = await this.api.timed("clients", { limit: this.#isBoxed ? null : MANY, box });
+    const { answer, took } = await this.api.timed("clients", { limit: this.#isBoxed ? MOST : MANY, box });
     if (answer.more && !this.#isBoxed) {
       this.#isBoxed = true;
       this.#fitOnce(answer.clients);
       return this.#seeAll();
     }
     this.movers.saw(answer.clients, performance.now());
+    this.movers.isCut = answer.more;
     for (const { floor } of this.movers.all.values()) this.regions.sawFloor(floor);
     if (!this.past?.isOpen) this.#follow();
     this.scene.wake();

@@ -52,6 +52,8 @@ class Mover {
 
 export class Movers {
   all = new Map();
+  /** There are more than those. */
+  isCut = false;
   /** What is told of each now: the subscriptions (and regions) that it is in. */
   #inside = new Map();
 

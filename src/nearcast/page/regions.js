@@ -6,6 +6,7 @@ import { L } from "./ground.js";
 
 const DRAWN = 5000;
 const AGAIN = 60_000;
+const STAYING_AGAIN = 10_000;
 const PALETTE = 6;
 const PLACES = "places";
 const STAYING = "staying";
@@ -50,10 +51,23 @@ export class Regions {
     this.#draw();
   }
 
-  /** Load it again now and then, since others change it. */
+  /** Load it again now and then, since others change it; and more often what only seems to stay, since its publisher
+   * lets others see it less precisely. */
   watch() {
-    const timer = setInterval(() => document.hidden || this.load().catch(() => {}), AGAIN);
-    this.#api.signal.addEventListener("abort", () => clearInterval(timer));
+    const every = (millis, load) => {
+      const timer = setInterval(() => document.hidden || load().catch(() => {}), millis);
+      this.#api.signal.addEventListener("abort", () => clearInterval(timer));
+    };
+    every(AGAIN, () => this.load());
+    every(STAYING_AGAIN, () => this.#loadStaying());
+  }
+
+  async #loadStaying() {
+    const { features } = await this.#api.get("staying");
+    if (JSON.stringify(features) === JSON.stringify(this.#features.get(STAYING))) return;
+    this.#features.set(STAYING, features);
+    this.#list();
+    this.#draw();
   }
 
   async #loadLayer({ name }) {

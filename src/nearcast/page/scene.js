@@ -1,13 +1,14 @@
 // What moves, drawn on one canvas: clients with their trails and names, and a mark where somebody entered or left. One
 // canvas draws ten thousand as easily as ten, which as many elements would not.
 
-import { colour, darkMode, reducedMotion } from "./dom.js";
+import { colour, darkMode, font, reducedMotion } from "./dom.js";
 import { Sheet, toLatLng } from "./ground.js";
 
 const NEAR = 16;
 const PULSE = 5000;
 const NAMED = 80;
 const TRAILED = 600;
+const CROWD = 800;
 const TURN = Math.PI * 2;
 const COLOURS = ["mover", "inside", "enter", "leave", "text", "ground", "accent", "muted", "me"];
 
@@ -37,6 +38,7 @@ export class Scene {
   }
 
   #readColours() {
+    this.font = font(12, 600);
     this.colours = Object.fromEntries(COLOURS.map((name) => [name, colour(name)]));
   }
 
@@ -98,7 +100,9 @@ export class Scene {
     }
     if (this.hasTrails && this.#shown.length <= TRAILED) for (const one of this.#shown) this.#trail(ink, one);
     for (const pulse of this.#pulses) this.#ring(ink, pulse, now);
-    for (const one of this.#shown) this.#dot(ink, one, now);
+    const isCrowd = this.#shown.length > CROWD;
+    if (isCrowd) this.#crowd(ink);
+    for (const one of this.#shown) if (!isCrowd || this.#isWanted(one.mover.name)) this.#dot(ink, one);
     this.#names(ink);
   }
 
@@ -115,7 +119,7 @@ export class Scene {
     const last = points.length;
     for (let at = 0; at < last; at++) {
       const to = points[at + 1] ?? { x, y };
-      ink.globalAlpha = (0.5 * (at + 1)) / last;
+      ink.globalAlpha = ((0.5 * (at + 1)) / last) * (mover.alpha ?? 1);
       ink.beginPath();
       ink.moveTo(points[at].x, points[at].y);
       ink.lineTo(to.x, to.y);
@@ -158,6 +162,27 @@ export class Scene {
     ink.globalAlpha = 1;
   }
 
+  /** Very many, all of a colour at once. */
+  #crowd(ink) {
+    for (const fill of [this.colours.mover, this.colours.inside, this.colours.me]) {
+      ink.beginPath();
+      for (const { mover, x, y } of this.#shown) {
+        if (this.#fill(mover) !== fill) continue;
+        ink.moveTo(x + 4, y);
+        ink.arc(x, y, 4, 0, TURN);
+      }
+      ink.fillStyle = fill;
+      ink.strokeStyle = this.colours.ground;
+      ink.lineWidth = 1;
+      ink.fill();
+      ink.stroke();
+    }
+  }
+
+  #isWanted(name) {
+    return name === this.selected || name === this.#hovered || this.found.has(name);
+  }
+
   #ring(ink, { at, kind, began }, now) {
     const age = (now - began) / PULSE;
     const { x, y } = this.map.latLngToLayerPoint(toLatLng(at));
@@ -179,11 +204,10 @@ export class Scene {
 
   /** Names beside the dots, where they do not cover each other. The one that is pointed at always has its name. */
   #names(ink) {
-    const wanted = (name) => name === this.selected || name === this.#hovered || this.found.has(name);
-    const some = this.#shown.filter(({ mover }) => wanted(mover.name));
+    const some = this.#shown.filter(({ mover }) => this.#isWanted(mover.name));
     const rest = this.hasNames && this.#shown.length <= NAMED * 4 ? this.#shown : [];
     const taken = [];
-    ink.font = "600 12px system-ui, sans-serif";
+    ink.font = this.font;
     ink.textBaseline = "middle";
     ink.lineJoin = "round";
     for (const { mover, x, y } of [...some, ...rest]) {

@@ -26,7 +26,7 @@ export class Who {
     const wanted = byId("who-find").value.trim().toLowerCase();
     const found = [...this.#movers.all.values()].filter(({ name }) => name.toLowerCase().includes(wanted));
     found.sort((a, b) => (a.name < b.name ? -1 : 1));
-    const all = countText(found.length, "client");
+    const all = countText(found.length, "client") + (this.#movers.isCut ? ", and more; zoom in to see them" : "");
     const count = found.length > LISTED ? `${all}; the first ${LISTED} are listed` : all;
     if (byId("who-count").textContent !== count) byId("who-count").textContent = count;
     const some = found.slice(0, LISTED);

@@ -3,7 +3,7 @@
 import { path } from "./api.js";
 import { byId, el, icon, say } from "./dom.js";
 import { Draft } from "./draw.js";
-import { L, toLatLng } from "./ground.js";
+import { L, niceBelow, toLatLng } from "./ground.js";
 import { isOnFloor } from "./regions.js";
 import { disc, inside, onFloor, polygon, shapesIn } from "./statement.js";
 
@@ -88,6 +88,7 @@ export class Zones {
     byId("draw-open").setAttribute("aria-expanded", "true");
     byId("zone-name").value = this.freeName("Zone");
     byId("zone-where").value = byId("zone-dwell").value = "";
+    byId("zone-radius").value = String(sixthOf(this.#map));
     document.body.classList.add("drawing");
     say(byId("zone-problem"), null);
     this.#start();
@@ -110,9 +111,9 @@ export class Zones {
     this.#draft.stop();
     document.body.classList.remove("drawing");
     const form = byId("zone-form");
+    byId("draw-open").setAttribute("aria-expanded", "false");
     if (!form.hidden && form.contains(document.activeElement)) byId("draw-open").focus();
     form.hidden = true;
-    byId("draw-open").setAttribute("aria-expanded", "false");
   }
 
   #edited(field) {
@@ -218,8 +219,11 @@ export class Zones {
 
   #drawn(id, shape) {
     const layer = layerOf(shape, { pane: "zones", className: "zone", weight: 2, dashArray: "6 5" });
-    layer.bindTooltip(() => el("span", {}, id), { permanent: true, direction: "center", className: "zone-name", pane: "zones" });
-    return layer.addTo(this.#map);
+    const bounds = boundsOf(this.#map, [shape]);
+    const name = L.tooltip({ permanent: true, direction: "top", className: "zone-name", pane: "zones", opacity: 1 })
+      .setLatLng([bounds.getNorth(), bounds.getCenter().lng])
+      .setContent(el("span", {}, id));
+    return L.layerGroup([layer, name]).addTo(this.#map);
   }
 }
 
@@ -228,6 +232,13 @@ function layerOf(shape, style) {
   if (shape.kind === "disc") return L.circle(toLatLng(shape.centre), { ...still, radius: shape.radius });
   if (shape.kind === "point") return L.circleMarker(toLatLng(shape.centre), { ...still, radius: 6, dashArray: null });
   return L.polygon(shape.rings.map((ring) => ring.map(toLatLng)), still);
+}
+
+/** Metres: a sixth of what the map shows, so that a circle of it can be seen. */
+function sixthOf(map) {
+  const { x, y } = map.getSize();
+  const at = (left, top) => map.containerPointToLatLng([left, top]);
+  return niceBelow(Math.min(map.distance(at(0, y / 2), at(x, y / 2)), map.distance(at(x / 2, 0), at(x / 2, y))) / 6);
 }
 
 function boundsOf(map, shapes) {
