@@ -31,7 +31,13 @@ def _file(command: F) -> F:
 
 @click.command()
 @click.argument("client")
-@click.option("--role", type=click.Choice([*Role]), default=Role.CLIENT, show_default=True, help="What it may do.")
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    default=Role.CLIENT.value,
+    show_default=True,
+    help="What it may do.",
+)
 @click.option("--expires", metavar="DURATION", help="How long it is good for, such as 30d; for ever unless told.")
 @_file
 @as_json

@@ -321,6 +321,9 @@ async def test_without_a_broker(server: Any, monkeypatch: pytest.MonkeyPatch) ->
         assert (await client.post("/v1/positions", json=AUSTIN)).status_code == 202
         response = await client.put("/v1/subscriptions/near", content=NEAR)
         assert response.status_code == 503
+        assert "no broker is there" in response.json()["detail"], "what cannot be weighed is not written"
+        response = await (await door.client("operator")).put("/v1/subscriptions/near", content=NEAR)
+        assert response.status_code == 503
         assert "it is in the log as 2" in response.json()["detail"]
         assert (await client.post("/v1/query", content=NEAR)).status_code == 503
         assert (await client.get("/v1/health")).json()["broker"] is False

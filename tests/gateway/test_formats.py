@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from nearcast.errors import GatewayError
 from nearcast.gateway.formats import Lines, read_lines, read_positions
-from nearcast.gateway.identity import Identity, Role
+from nearcast.gateway.grants import Role
+from nearcast.gateway.identity import Identity
 from nearcast.language.oplog import decode_op
 from nearcast.log.packet import LINES, decode
 from nearcast.model import op as ops

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from nearcast.broker.weighing import check_cost
 from nearcast.errors import OpError, UnknownName
 from nearcast.language.format import condition_text, statement_text
 from nearcast.language.oplog import encode_notification, json_text
@@ -67,6 +68,8 @@ class Asked(msgspec.Struct):
     box: tuple[float, float, float, float] | None = None
     """Only clients between these coordinates: least x, least y, greatest x, greatest y."""
     limit: int | None = None
+    cost: int | None = None
+    """What a query may cost, at the most."""
 
 
 def state_of(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:
@@ -81,6 +84,7 @@ def found_by(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:
         raise OpError(f"the statement is a {type(subscription).__name__}, not a Subscription", "text")
     if subscription.owner and subscription.owner != asked.client:
         raise OpError(f"the statement says {subscription.owner!r}, the client is {asked.client!r}", "text")
+    check_cost(kernel.world, subscription, asked.cost)
     return _lines(query(kernel, replace(subscription, owner=_client(asked)), number))
 
 

@@ -32,6 +32,7 @@ from nearcast.broker.answers import (
 from nearcast.broker.applying import Refusal
 from nearcast.broker.following import Follower
 from nearcast.broker.recovery import State
+from nearcast.broker.weighing import weighed
 from nearcast.broker.writer import Writer
 from nearcast.errors import NearcastError, OpError
 from nearcast.log.client import Log
@@ -174,6 +175,7 @@ _ANSWERS: dict[str, Callable[[Answerer, Asked], Answer]] = {
     "places": lambda broker, _: places_of(_known(broker).kernel),
     "query": _query,
     "state": _state,
+    "weigh": lambda broker, asked: weighed(_known(broker).kernel, asked.client, asked.text, asked.cost),
     "statements": lambda broker, asked: dict(statements_of(_known(broker).kernel, asked)),
     "staying": lambda broker, asked: staying(_known(broker).kernel, asked),
 }

@@ -51,6 +51,12 @@ class Settings:
     """Seconds after which a quiet stream of events says that it is there."""
     queue: int = 1000
     """Events that wait for one socket before it is left to the stream on disk."""
+    statements: int = 1000
+    """Publications of one client, and as many subscriptions; an operator's own are not counted."""
+    text: int = 2**14
+    """Bytes of a client's statement. A polygon of some hundred corners fits."""
+    cost: int = 200_000
+    """Conditions that a client's statement may have a broker ask at once, about."""
     webhooks: int = MOST
     """Webhooks of one client."""
     private: bool = False
@@ -59,6 +65,13 @@ class Settings:
     """Where the map's tiles come from; without them it has a graticule."""
     tiles_credit: str = ""
     """Whom the map names for its tiles."""
+
+
+class _Weight(msgspec.Struct):
+    """What a client has already, by ids."""
+
+    publications: list[str]
+    subscriptions: list[str]
 
 
 @dataclass(slots=True)
@@ -105,6 +118,26 @@ class Gateway:
     async def ask(self, who: Identity, what: str, **asked: Any) -> bytes:
         """A question to the broker, which has applied by then what the same one wrote here."""
         return await self.broker.ask(what, **asked, after=self.wrote.get(who.client))
+
+    async def admit(self, who: Identity, client: str, kind: str, id_: str, text: str) -> None:
+        """Refuse a statement that is more than a client may have, before it is in the log."""
+        if who.is_operator:
+            return
+        weighed = await self.ask(who, "weigh", client=client, text=text, cost=self.settings.cost)
+        found = msgspec.json.decode(weighed, type=_Weight)
+        known = found.publications if kind == "publish" else found.subscriptions
+        if id_ not in known and len(known) >= self.settings.statements:
+            raise GatewayError(
+                403, f"a client has at most {self.settings.statements:,} of them; remove one first", "id"
+            )
+
+    def check_text(self, who: Identity, text: str) -> None:
+        if not who.is_operator and len(text.encode("utf-8", "replace")) > self.settings.text:
+            raise GatewayError(413, f"a statement has at most {self.settings.text:,} bytes", "text")
+
+    def cost(self, who: Identity) -> int | None:
+        """What a question may cost."""
+        return None if who.is_operator else self.settings.cost
 
     async def write(self, who: Identity, op: dict[str, Any], status: int = 422) -> Placed:
         """Append an op, wait until it is applied, and raise if it cannot be read or was refused."""

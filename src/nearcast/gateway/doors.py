@@ -126,7 +126,10 @@ async def delete_client(call: Call) -> Response:
 def put_statement(op: str) -> Door:
     async def put(call: Call) -> Response:
         text = await call.text()
+        call.gateway.check_text(call.who, text)
         said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": call.named("id"), "text": text}
+        written(said)
+        await call.gateway.admit(call.who, call.client, op, call.named("id"), text)
         placed = await call.gateway.write(call.who, said)
         return answer(Written(placed.sequence))
 
@@ -264,7 +267,9 @@ async def get_inside(call: Call) -> Response:
 
 async def _queried(call: Call, text: str) -> Response:
     call.gateway.count(call.who, 1)
-    return answer(await call.gateway.ask(call.who, "query", client=call.client, text=text))
+    call.gateway.check_text(call.who, text)
+    cost = call.gateway.cost(call.who)
+    return answer(await call.gateway.ask(call.who, "query", client=call.client, text=text, cost=cost))
 
 
 def _source(call: Call) -> str:

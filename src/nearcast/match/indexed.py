@@ -308,7 +308,7 @@ class Indexed(Reference):
         leased = [self.clients.names.text(row) for row in self.clients.leases]
         return leased, *self._ending
 
-    def _owned(self, client: str) -> tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]]:
+    def owned(self, client: str) -> tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]]:
         return self._published_by.get(client, {}), self._subscribed_by.get(client, {})
 
     # ---- keeping the indexes -------------------------------------------------------------------------

@@ -458,7 +458,7 @@ class Kernel(Indexed):
             case ops.Publish(publication=Publication(owner=client) as p):
                 publications, leased = [p], False
             case ops.SetClient(client=client, attributes=said, lease=lease):
-                publications, leased = [p.publication for p in self._owned(client)[0].values()], lease is not None
+                publications, leased = [p.publication for p in self.owned(client)[0].values()], lease is not None
             case _:
                 return False
         row = self.clients.row(client)
@@ -548,7 +548,7 @@ class Kernel(Indexed):
         row = self.clients.row(op.client)
         apart = self._is_apart(row)
         yield from super()._set_client(replace(op, lateness=None))
-        published, subscribed = self._owned(op.client)
+        published, subscribed = self.owned(op.client)
         for key in list(published):
             self._locate(key)
             if key in self._offered:
@@ -574,7 +574,7 @@ class Kernel(Indexed):
 
     def apply(self, op: ops.Op) -> list[Notification]:
         if self.share is not None:
-            self.share.plan.check(op, self.world, self.subscriptions, self._owned)
+            self.share.plan.check(op, self.world, self.subscriptions, self.owned)
         told = super().apply(op)
         self._heed_odd()
         self._heed_apart()

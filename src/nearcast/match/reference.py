@@ -174,14 +174,14 @@ class Reference:
         self.counts["forgotten"] += len(held)
         if self._owns_what_sees_all(client):
             self._set_clock(client, int(self._latest))
-        published, subscribed = self._owned(client)
+        published, subscribed = self.owned(client)
         for key in list(published):
             self._drop_publication(key)
             self._past.drop(("publication", *key))
         for key in list(subscribed):
             self._drop_subscription(*key)
 
-    def _owned(self, client: str) -> tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]]:
+    def owned(self, client: str) -> tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]]:
         """What a client publishes, and what it subscribes to."""
         published = {key: p for key, p in self.world.publications.items() if key[0] == client}
         return published, {key: s for key, s in self.subscriptions.items() if key[0] == client}
@@ -274,7 +274,7 @@ class Reference:
     def _into_cells(self, name: str, position: Position, now: int) -> Iterator[Notification]:
         """What a client publishes with a lower precision goes from cell to cell. It does so first, so that nobody sees
         it where the client really is."""
-        for p in list(self._owned(name)[0].values()):
+        for p in list(self.owned(name)[0].values()):
             seen = self.world.in_cell(p.publication, position)
             if seen != p.publication and p.expires > now:
                 yield from self._publish_anew(seen, now, p.expires)
@@ -321,7 +321,7 @@ class Reference:
         return known is not None and known.sees_all
 
     def _owns_what_sees_all(self, client: str) -> bool:
-        published, subscribed = self._owned(client)
+        published, subscribed = self.owned(client)
         return any(p.sees_all for p in published.values()) or any(s.sees_all for s in subscribed.values())
 
     def _set_clock(self, client: str | None, now: int) -> None:

@@ -1,0 +1,93 @@
+"""How much a client may have, and what a statement may cost the others."""
+
+from __future__ import annotations
+
+import time
+
+from nearcast.broker.weighing import FOUND, cost_of
+from nearcast.gateway.call import Settings
+from nearcast.language.parse import parse_subscription
+from nearcast.match.kernel import Kernel
+from nearcast.model import op as ops
+from nearcast.model.statement import Publication
+from tests.gateway.running import Live, fresh, gateway
+
+NEAR = "SELECT WHERE &location WITHIN 1 km OF #location"
+
+
+def crowd(count: int) -> Kernel:
+    kernel = Kernel()
+    for number in range(count):
+        kernel.apply(ops.Publish(0, Publication("me", f"c{number}")))
+    return kernel
+
+
+def test_what_an_index_finds_costs_the_same_however_many_there_are() -> None:
+    few, many = crowd(FOUND), crowd(3 * FOUND)
+    for text in (NEAR, "SELECT WHERE &owner = 'ann' AND &price < 3", "SELECT NEAREST 5", "SELECT FROM RELATION feud"):
+        assert cost_of(few.world, parse_subscription(text)) == cost_of(many.world, parse_subscription(text)), text
+    for text in ("SELECT", "SELECT WHERE &price < 3", "SELECT WHERE NOT &location IN DISC(0 0, 5 m)"):
+        assert 3 * cost_of(few.world, parse_subscription(text)) == cost_of(many.world, parse_subscription(text)), text
+    around = parse_subscription("SELECT WHERE ANY shop WITHIN 5 m OF #location")
+    assert cost_of(many.world, around) > FOUND * 3 * FOUND
+
+
+async def test_what_looks_at_everything_is_refused_with_a_reason(live: Live) -> None:
+    async with gateway(live.url, Settings(cost=5)) as door:
+        ann, bob, boss = await door.client(fresh("ann")), await door.client(fresh("bob")), await door.client("operator")
+        for number in range(6):
+            assert (await bob.put(f"/v1/publications/p{number}", content="PUBLISH")).status_code == 200
+        for refused in (
+            await ann.put("/v1/subscriptions/all", content="SELECT WHERE &price < 3"),
+            await ann.post("/v1/query", content="SELECT WHERE &price < 3"),
+        ):
+            assert refused.status_code == 422
+            assert "this would look at too much at once" in refused.json()["detail"]
+            assert "ask about what is near" in refused.json()["detail"]
+        assert (await ann.get("/v1/subscriptions")).json() == {"subscriptions": []}
+        assert (await boss.post("/v1/query", content="SELECT WHERE &price < 3")).status_code == 200
+        for number in range(6):
+            await bob.delete(f"/v1/publications/p{number}")
+
+
+async def test_a_client_has_so_many_statements(live: Live) -> None:
+    async with gateway(live.url, Settings(statements=2)) as door:
+        ann = await door.client(fresh("ann"))
+        for kind, text in (("publications", "PUBLISH"), ("subscriptions", NEAR)):
+            for number, status in ((1, 200), (2, 200), (3, 403), (2, 200)):
+                answer = await ann.put(f"/v1/{kind}/{number}", content=text)
+                assert answer.status_code == status, answer.text
+            assert (await ann.delete(f"/v1/{kind}/1")).status_code == 200
+            assert (await ann.put(f"/v1/{kind}/3", content=text)).status_code == 200
+
+
+async def test_statements_that_are_made_to_hurt(live: Live) -> None:
+    """Each is refused or taken at once, and nobody else waits for it."""
+    settings = Settings()
+    deep = "(" * 5000 + "&a = 1" + ")" * 5000
+    hostile = [
+        f"SELECT WHERE {deep}",
+        "SELECT WHERE " + "NOT " * 4000 + "&a = 1",
+        "SELECT WHERE " + " AND ".join(f"(&a{i} = 1 OR &b{i} = 2)" for i in range(400)),
+        "SELECT WHERE " + " OR ".join(f"(&a{i} = 1 AND &b{i} = 2)" for i in range(400)),
+        "SELECT WHERE &a = '" + "(a+)+" * 2000 + "'",
+        f"SELECT WHERE &location IN POLYGON(({', '.join(f'{i % 180} {i % 90}' for i in range(10**6))}))",
+        "SELECT WHERE " + "ANY a WITHIN 1 m OF #location AND " * 300 + "&a = 1",
+        "SELECT WHERE &a = " + "9" * 10_000,
+        "SELECT WHERE &a < 1e999",
+        "PUBLISH CONTENT " + "[" * 7000 + "]" * 7000,
+        "\0" * 100,
+        "SELECT WHERE `" + "x" * 10_000,
+        "SELECT EXPIRES 999999999999999999999 d",
+        "SELECT NEAREST 99999999999999999999",
+    ]
+    async with gateway(live.url, settings) as door:
+        ann, bob = await door.client(fresh("ann")), await door.client(fresh("bob"))
+        for text in hostile:
+            began = time.monotonic()
+            answer = await ann.put("/v1/subscriptions/x", content=text.encode())
+            assert answer.status_code in {200, 400, 413, 422, 403}, (text[:60], answer.status_code, answer.text[:200])
+            asked = await ann.post("/v1/query", content=text.encode())
+            assert asked.status_code in {200, 400, 413, 422, 403}, (text[:60], asked.status_code, asked.text[:200])
+            assert (await bob.get("/v1/subscriptions")).status_code == 200
+            assert time.monotonic() < began + 5, text[:60]
