@@ -141,7 +141,7 @@ def test_movement_a_zone_an_enter_and_why(browser: Browser, city: City) -> None:
         told = row(page, f"{bus} entered Town hall")
         told.get_by_role("button").click()
         why = page.get_by_role("dialog", name=f"{bus} entered Town hall")
-        expect(why).to_contain_text("somebody moved")
+        expect(why).to_contain_text(f"{bus} moved")
         expect(why.get_by_role("row", name="&location IN DISC")).to_contain_text(
             re.compile(r"✓ holds✓ holds\d+ m inside")
         )

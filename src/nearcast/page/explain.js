@@ -29,7 +29,7 @@ export class Explainer {
     body.append(facts([
       ["When", timeText(millisOf(event))],
       ["What", kindOf(event)],
-      ["Because", reasonText(told.reason)],
+      ["Because", reasonText(told)],
       ["Subscription", told.subscription],
       ["Publication", told.publication],
       ["Region", told.region],

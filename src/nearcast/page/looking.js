@@ -296,6 +296,7 @@ export class Looking {
 
   #showPast(isPast) {
     document.body.dataset.mode = isPast ? "past" : "live";
+    this.scene.forgetPulses();
     this.#show();
     this.scene.wake();
   }

@@ -63,6 +63,10 @@ export class Scene {
     this.wake();
   }
 
+  forgetPulses() {
+    this.#pulses = [];
+  }
+
   /** Who is at a point of the container. */
   hit(point) {
     const at = this.map.containerPointToLayerPoint(point);

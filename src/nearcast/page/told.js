@@ -24,7 +24,11 @@ const REASONS = {
 
 export const kindOf = (event) => event.type.replace(/^nearcast\./, "");
 export const millisOf = (event) => Date.parse(event.time);
-export const reasonText = (reason) => REASONS[reason] ?? reason;
+
+export function reasonText({ reason, cause }) {
+  if (reason === "moved" && cause?.kind === "fix") return `${cause.entity} moved`;
+  return REASONS[reason] ?? reason;
+}
 
 /** Who did it, what, and where: three pieces of text. */
 export function sentence({ kind, publisher, publication, subscription, region, peer, values }) {
