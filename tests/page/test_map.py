@@ -2,103 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
-import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from hashlib import sha256
-from typing import Any
 
-import httpx
-import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from nearcast.serve import free_port
 from tests.page.city import MIDDLE, City
+from tests.page.screen import (
+    DESKTOP,
+    PHONE,
+    SNEAKY,
+    changes,
+    enter,
+    fresh,
+    is_live,
+    log,
+    looking,
+    middle,
+    picture,
+    row,
+    show,
+)
 
-DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
-PHONE: dict[str, Any] = {
-    "viewport": {"width": 390, "height": 844},
-    "device_scale_factor": 2,
-    "has_touch": True,
-    "is_mobile": True,
-}
-PATIENCE = 15_000
-CANVAS = "document.querySelector('.leaflet-movers-pane canvas').toDataURL()"
 SETTLED = "() => !document.querySelector('.leaflet-pan-anim')"
-SNEAKY = "<img src=x onerror=\"document.title='gone'\">"
-_numbers = itertools.count(1)
-expect.set_options(timeout=PATIENCE)
-
-
-def fresh(name: str) -> str:
-    return f"{name}{next(_numbers)}"
-
-
-@contextmanager
-def looking(browser: Browser, city: City, device: dict[str, Any], *, noise: str = "") -> Iterator[Page]:
-    """A page, of which nothing goes wrong and which speaks with the gateway alone. ``noise`` is what a browser says of
-    answers that a test wants."""
-    context: BrowserContext = browser.new_context(**device)
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    wrong: list[str] = []
-    asked: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
-    page.on("request", lambda request: asked.append(request.url))
-    try:
-        yield page
-        assert [text for text in wrong if not (noise and re.search(noise, text))] == []
-        assert [url for url in asked if not url.startswith(f"{city.url}/")] == []
-    finally:
-        context.close()
-
-
-def enter(page: Page, city: City, token: str) -> None:
-    """By the fragment of the address, which keeps nothing of it."""
-    page.goto(f"{city.url}/map#token={token}")
-    is_live(page)
-    assert page.url == f"{city.url}/map"
-
-
-def is_live(page: Page) -> None:
-    expect(page.locator("#state-text")).to_have_text("Live")
-
-
-def show(page: Page, tab: str) -> None:
-    page.get_by_role("tab", name=tab).click()
-
-
-def middle(page: Page) -> tuple[float, float]:
-    """The middle of the map, where the city has its middle, too."""
-    box = page.locator("#map").bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def picture(page: Page) -> str:
-    """What is drawn of all that moves."""
-    return str(page.evaluate(CANVAS))
-
-
-def changes(page: Page, before: str) -> None:
-    """Wait until something else is drawn of what moves."""
-    page.wait_for_function(f"before => {CANVAS} !== before", arg=before)
-
-
-def log(page: Page) -> Locator:
-    return page.get_by_role("log")
-
-
-def row(page: Page, text: str) -> Locator:
-    return log(page).get_by_role("listitem").filter(has_text=text)
 
 
 # ---- with a mouse --------------------------------------------------------------------------------------
@@ -187,7 +112,7 @@ def test_someone_is_clicked_and_followed(browser: Browser, city: City) -> None:
 def test_what_others_wrote_is_text(browser: Browser, city: City) -> None:
     ann, layer = fresh("ann"), fresh("layer ")
     token = city.enrol(ann)
-    nasty = f"{SNEAKY}{next(_numbers)}"
+    nasty = fresh(SNEAKY)
     feature = {"type": "Feature", "id": nasty, "properties": {"radius": 200}}
     feature["geometry"] = {"type": "Point", "coordinates": list(MIDDLE)}
     city.say("PUT", f"layers/{layer}", json={"type": "FeatureCollection", "features": [feature]})
@@ -438,132 +363,3 @@ def tab_back(page: Page, target: Locator, most: int = 80) -> None:
             return
         page.keyboard.press("Shift+Tab")
     raise AssertionError(f"{target} cannot be reached")
-
-
-# ---- when things go wrong ------------------------------------------------------------------------------
-
-
-def test_a_gateway_that_dies_costs_nothing(browser: Browser, city: City) -> None:
-    ann, bus = fresh("ann"), fresh("bus")
-    token = city.enrol(ann)
-    city.publish(bus)
-    city.subscribe(ann, "hall", f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)")
-    with looking(browser, city, DESKTOP, noise="Failed to load resource") as page:
-        enter(page, city, token)
-        city.move(bus, *MIDDLE)
-        expect(row(page, f"{bus} entered hall")).to_have_count(1)
-        os.kill(city.pid_of("nearcast.gateway"), signal.SIGKILL)
-        expect(page.locator("#state")).to_have_attribute("data-state", "wait")
-        move_when_there(city, bus)
-        expect(row(page, f"{bus} left hall")).to_have_count(1)
-        is_live(page)
-        city.move(bus, *MIDDLE)
-        expect(log(page).get_by_role("listitem")).to_have_count(3)
-
-
-def move_when_there(city: City, bus: str) -> None:
-    until_there(city)
-    city.move(bus, MIDDLE[0] + 1, MIDDLE[1])
-
-
-def test_what_is_gone_is_said_and_the_present_follows(browser: Browser, city: City) -> None:
-    ann, bus, cab = fresh("ann"), fresh("bus"), fresh("cab")
-    token = city.enrol(ann)
-    city.publish(bus, cab)
-    city.subscribe(ann, "hall", f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)")
-    with looking(browser, city, DESKTOP, noise="Failed to load resource") as page:
-        enter(page, city, token)
-        city.move(bus, *MIDDLE)
-        expect(row(page, f"{bus} entered hall")).to_have_count(1)
-        page.route("**/v1/events*", lambda route: route.abort())
-        os.kill(city.pid_of("nearcast.gateway"), signal.SIGKILL)
-        move_when_there(city, bus)
-        city.move(cab, *MIDDLE)
-        purge(city.nats)
-        page.unroute("**/v1/events*")
-        expect(row(page, "Some events are gone")).to_have_count(1)
-        expect(row(page, f"{cab} is in hall")).to_have_count(1)
-        is_live(page)
-
-
-def purge(nats: str) -> None:
-    """All that was told, as when it has been dropped to make room."""
-    script = (
-        "import asyncio, sys, nats\n"
-        "async def main():\n"
-        "    client = await nats.connect(sys.stdin.read())\n"
-        "    await client.jetstream().purge_stream('nearcast-out')\n"
-        "    await client.close()\n"
-        "asyncio.run(main())\n"
-    )
-    subprocess.run([sys.executable, "-c", script], input=nats, text=True, check=True, timeout=30)
-
-
-def test_a_token_that_does_not_hold(browser: Browser, city: City) -> None:
-    ann = fresh("ann")
-    token = city.enrol(ann)
-    with looking(browser, city, DESKTOP, noise="401") as page:
-        page.goto(f"{city.url}/map#token=nonsense")
-        expect(page.locator("#entry-problem")).to_have_text("This token is not known.")
-        assert page.evaluate("sessionStorage.length") == 0
-        page.get_by_label("Token").fill(token)
-        page.get_by_role("button", name="Open").click()
-        is_live(page)
-        assert sorted(page.evaluate("Object.values(sessionStorage)")) == ["", token]
-        assert page.evaluate("localStorage.length + document.cookie.length") == 0
-        page.reload()
-        is_live(page)
-        (city.data / "tokens.json").write_text(without(city, token))
-        expect(page.locator("#entry-problem")).to_contain_text("token")
-        expect(page.get_by_label("Token")).to_be_focused()
-        assert page.evaluate("sessionStorage.length") == 0
-        page.get_by_label("Token").fill(city.token)
-        page.get_by_text("For operators").click()
-        page.get_by_label("See as the client").fill(ann)
-        page.get_by_role("button", name="Open").click()
-        expect(page.locator("#whoami")).to_have_text(f"{ann} (operator)")
-        page.get_by_role("button", name="Sign out").click()
-        expect(page.locator("#entry")).to_be_visible()
-        assert page.evaluate("sessionStorage.length") == 0
-
-
-def without(city: City, token: str) -> str:
-    """The file of tokens, one of them taken away."""
-    known = json.loads((city.data / "tokens.json").read_text())
-    del known[sha256(token.encode()).hexdigest()]
-    return json.dumps(known)
-
-
-def test_too_much_is_waited_for_as_told(browser: Browser, city: City) -> None:
-    """A gateway that takes one question in three seconds: the page asks again when it says, and gets its answer."""
-    ann = fresh("ann")
-    token = city.enrol(ann)
-    port = free_port("127.0.0.1")
-    words = [sys.executable, "-m", "nearcast.gateway", "--nats", city.nats, "--port", str(port), "--rate", "0.35"]
-    slow = subprocess.Popen([*words, "--tokens", str(city.data / "tokens.json")])
-    try:
-        with (
-            City(city.process, city.data, f"http://127.0.0.1:{port}", city.token) as other,
-            looking(browser, other, DESKTOP, noise="429") as page,
-        ):
-            until_there(other)
-            enter(page, other, token)
-            show(page, "Ask")
-            page.get_by_role("combobox", name="Question").select_option("Who is near me?")
-            for _ in range(4):
-                page.get_by_role("button", name="Ask now").click()
-            expect(page.locator("#state-text")).to_contain_text("Waiting: more than 0.35 ops a second")
-            is_live(page)
-            expect(page.locator("#ask-count")).to_have_text("Nobody and nothing.")
-    finally:
-        slow.terminate()
-        slow.wait(30)
-
-
-def until_there(city: City) -> None:
-    for _ in range(300):
-        with suppress(httpx.HTTPError):
-            if city.http.get("/v1/health").status_code == 200:
-                return
-        time.sleep(0.05)
-    pytest.fail("the gateway is not there")

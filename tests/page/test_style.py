@@ -16,7 +16,7 @@ LIGHT, DARK = (
 )
 WRITTEN = [
     *((ink, paper) for ink in ("text", "muted", "accent") for paper in ("panel", "raised")),
-    *((ink, "ground") for ink in ("text", "line-text", "zone")),
+    *((ink, "ground") for ink in ("text", "line-text", "zone", "place")),
     *((kind, f"{kind}-soft") for kind in ("enter", "leave", "warn")),
     *(("text", f"{kind}-soft") for kind in ("accent", "enter", "warn")),
     ("accent-text", "accent"),

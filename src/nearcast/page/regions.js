@@ -5,6 +5,7 @@ import { byId, colour, countText, darkMode, el } from "./dom.js";
 import { L } from "./ground.js";
 
 const DRAWN = 5000;
+const NAMED = 150;
 const AGAIN = 60_000;
 const STAYING_AGAIN = 10_000;
 const PALETTE = 6;
@@ -18,6 +19,8 @@ export class Regions {
   #features = new Map();
   #places = new Map();
   #floors = new Set();
+  /** Places with nothing in them, if they are few enough to be named on the map. */
+  #rooms = new Set();
   #renderer;
 
   /** `onFloor` hears which floor is chosen; null is all of them. `onPick` hears of a publication that is clicked. */
@@ -40,6 +43,7 @@ export class Regions {
     ]);
     this.#places = new Map(places.features.map((feature) => [feature.id, feature]));
     this.#features.set(PLACES, places.features.filter((feature) => feature.geometry));
+    this.#rooms = roomsOf(places.features);
     this.#features.set(STAYING, staying.features);
     this.layers = layers.layers;
     for (const name of this.#features.keys()) {
@@ -169,7 +173,9 @@ export class Regions {
   #label(name, feature, layer) {
     const { properties } = feature;
     const title = name === STAYING ? `${properties.client}: ${properties.publication}` : String(feature.id);
-    layer.bindTooltip(() => el("span", {}, title), { sticky: true, className: "tip" });
+    const isRoom = name === PLACES && this.#rooms.has(feature.id);
+    const still = { permanent: true, direction: "center", className: "place-name", opacity: 1, pane: "regions" };
+    layer.bindTooltip(() => el("span", {}, isRoom ? properties.name : title), isRoom ? still : { sticky: true, className: "tip" });
     if (name === STAYING) layer.on("click", () => this.onPick(properties));
   }
 
@@ -246,6 +252,12 @@ export class Regions {
   #isOnFloor(feature) {
     return isOnFloor(floorOf(feature), this.floor);
   }
+}
+
+function roomsOf(places) {
+  const parents = new Set(places.map(({ id }) => id.slice(0, Math.max(0, id.lastIndexOf("/")))));
+  const rooms = places.filter(({ id, geometry }) => geometry && !parents.has(id));
+  return new Set(rooms.length <= NAMED ? rooms.map(({ id }) => id) : []);
 }
 
 export const isOnFloor = (range, floor) =>

@@ -1,0 +1,120 @@
+"""The map when things go wrong: it says so, waits as told, goes on where it was, and asks for a token that holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from hashlib import sha256
+
+from playwright.sync_api import Browser, expect
+
+from tests.page.city import MIDDLE, City
+from tests.page.screen import DESKTOP, enter, fresh, gateway, is_live, log, looking, row, show, until_there
+
+
+def test_a_gateway_that_dies_costs_nothing(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.publish(bus)
+    city.subscribe(ann, "hall", f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)")
+    with looking(browser, city, DESKTOP, noise="Failed to load resource") as page:
+        enter(page, city, token)
+        city.move(bus, *MIDDLE)
+        expect(row(page, f"{bus} entered hall")).to_have_count(1)
+        os.kill(city.pid_of("nearcast.gateway"), signal.SIGKILL)
+        expect(page.locator("#state")).to_have_attribute("data-state", "wait")
+        move_when_there(city, bus)
+        expect(row(page, f"{bus} left hall")).to_have_count(1)
+        is_live(page)
+        city.move(bus, *MIDDLE)
+        expect(log(page).get_by_role("listitem")).to_have_count(3)
+
+
+def move_when_there(city: City, bus: str) -> None:
+    until_there(city)
+    city.move(bus, MIDDLE[0] + 1, MIDDLE[1])
+
+
+def test_what_is_gone_is_said_and_the_present_follows(browser: Browser, city: City) -> None:
+    ann, bus, cab = fresh("ann"), fresh("bus"), fresh("cab")
+    token = city.enrol(ann)
+    city.publish(bus, cab)
+    city.subscribe(ann, "hall", f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)")
+    with looking(browser, city, DESKTOP, noise="Failed to load resource") as page:
+        enter(page, city, token)
+        city.move(bus, *MIDDLE)
+        expect(row(page, f"{bus} entered hall")).to_have_count(1)
+        page.route("**/v1/events*", lambda route: route.abort())
+        os.kill(city.pid_of("nearcast.gateway"), signal.SIGKILL)
+        move_when_there(city, bus)
+        city.move(cab, *MIDDLE)
+        purge(city.nats)
+        page.unroute("**/v1/events*")
+        expect(row(page, "Some events are gone")).to_have_count(1)
+        expect(row(page, f"{cab} is in hall")).to_have_count(1)
+        is_live(page)
+
+
+def purge(nats: str) -> None:
+    """All that was told, as when it has been dropped to make room."""
+    script = (
+        "import asyncio, sys, nats\n"
+        "async def main():\n"
+        "    client = await nats.connect(sys.stdin.read())\n"
+        "    await client.jetstream().purge_stream('nearcast-out')\n"
+        "    await client.close()\n"
+        "asyncio.run(main())\n"
+    )
+    subprocess.run([sys.executable, "-c", script], input=nats, text=True, check=True, timeout=30)
+
+
+def test_a_token_that_does_not_hold(browser: Browser, city: City) -> None:
+    ann = fresh("ann")
+    token = city.enrol(ann)
+    with looking(browser, city, DESKTOP, noise="401") as page:
+        page.goto(f"{city.url}/map#token=nonsense")
+        expect(page.locator("#entry-problem")).to_have_text("This token is not known.")
+        assert page.evaluate("sessionStorage.length") == 0
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Open").click()
+        is_live(page)
+        assert sorted(page.evaluate("Object.values(sessionStorage)")) == ["", token]
+        assert page.evaluate("localStorage.length + document.cookie.length") == 0
+        page.reload()
+        is_live(page)
+        (city.data / "tokens.json").write_text(without(city, token))
+        expect(page.locator("#entry-problem")).to_contain_text("token")
+        expect(page.get_by_label("Token")).to_be_focused()
+        assert page.evaluate("sessionStorage.length") == 0
+        page.get_by_label("Token").fill(city.token)
+        page.get_by_text("For operators").click()
+        page.get_by_label("See as the client").fill(ann)
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator("#whoami")).to_have_text(f"{ann} (operator)")
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.locator("#entry")).to_be_visible()
+        assert page.evaluate("sessionStorage.length") == 0
+
+
+def without(city: City, token: str) -> str:
+    """The file of tokens, one of them taken away."""
+    known = json.loads((city.data / "tokens.json").read_text())
+    del known[sha256(token.encode()).hexdigest()]
+    return json.dumps(known)
+
+
+def test_too_much_is_waited_for_as_told(browser: Browser, city: City) -> None:
+    """A gateway that takes one question in three seconds: the page asks again when it says, and gets its answer."""
+    token = city.enrol(fresh("ann"))
+    with gateway(city, "--rate", "0.35") as slow, looking(browser, slow, DESKTOP, noise="429") as page:
+        enter(page, slow, token)
+        show(page, "Ask")
+        page.get_by_role("combobox", name="Question").select_option("Who is near me?")
+        for _ in range(4):
+            page.get_by_role("button", name="Ask now").click()
+        expect(page.locator("#state-text")).to_contain_text("Waiting: more than 0.35 ops a second")
+        is_live(page)
+        expect(page.locator("#ask-count")).to_have_text("Nobody and nothing.")
