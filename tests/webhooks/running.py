@@ -113,11 +113,12 @@ def event_of(asked: Asked) -> dict[str, Any]:
 
 def ids(endpoint: Endpoint) -> list[str]:
     """Of the events that came, one by one or in lists."""
-    found = []
-    for asked in endpoint.asked:
-        event = json.loads(asked.body)
-        found += [one["id"] for one in event] if isinstance(event, list) else [event["id"]]
-    return found
+    return [id_ for asked in endpoint.asked for id_ in ids_of(asked)]
+
+
+def ids_of(asked: Asked) -> list[str]:
+    event = json.loads(asked.body)
+    return [one["id"] for one in event] if isinstance(event, list) else [event["id"]]
 
 
 async def until(is_so: Callable[[], Any], what: str = "it does not become so", patience: float = PATIENCE) -> None:

@@ -221,6 +221,37 @@ async def test_pause_and_resume(shared: NatsServer) -> None:
         assert ids(endpoint) == told
 
 
+async def test_a_pause_in_the_midst_of_it(shared: NatsServer) -> None:
+    """What had been read and not been sent is not lost."""
+    first, second = asyncio.Event(), asyncio.Event()
+
+    async def answer(asked: Asked) -> bytes:
+        is_first = any(asked is one for one in (*endpoint.asked[:1], *other.asked[:1]))
+        await (first if is_first else second).wait()
+        return status(200)
+
+    async with scene(shared) as at, Endpoint(answer) as endpoint, Endpoint(answer) as other:
+        await at.add(endpoint.url)
+        await at.add(other.url, "batched", batch=3)
+        told = await at.tell(1)
+        await came(endpoint, 1)
+        await came(other, 1)
+        told += await at.tell(20)
+        first.set()
+        await came(endpoint, 2)
+        await came(other, 2)
+        await at.do("pause")
+        await at.do("pause", "batched")
+        await asyncio.sleep(0.1)
+        second.set()
+        await asyncio.sleep(0.3)
+        assert (len(endpoint.asked), len(other.asked)) == (2, 2)
+        await at.do("resume")
+        await at.do("resume", "batched")
+        await until(lambda: len(ids(endpoint)) == len(ids(other)) == 21)
+        assert ids(endpoint) == ids(other) == told
+
+
 async def test_a_change_of_mind_is_heard_while_one_waits(shared: NatsServer) -> None:
     """One that waits for an endpoint that asked for an hour goes to another at once."""
     hour = answers(*[status(503, Retry_After="3000")] * 9)

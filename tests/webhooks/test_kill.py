@@ -19,7 +19,7 @@ from nearcast.bench.endpoints import Asked, Endpoint
 from nearcast.gateway.call import Settings
 from nearcast.log.server import NatsServer
 from tests.gateway.running import Teller, gateway, teller
-from tests.webhooks.running import QUICK, delivering, event_of, ids, status, until, until_true
+from tests.webhooks.running import QUICK, delivering, event_of, ids, ids_of, status, until, until_true
 
 KILLS = int(os.environ.get("KILLS", "3"))
 HOOKS = 12
@@ -63,6 +63,11 @@ def check(endpoint: Endpoint, wanted: list[str], kills: int, batch: int | None) 
         keys.append(key)
         assert seen.setdefault(key, asked.body.decode()) == asked.body.decode(), "the same key, another body"
     assert list(dict.fromkeys(ids(endpoint))) == wanted
+    by_id: dict[str, set[str]] = {}
+    for asked in endpoint.asked:
+        for id_ in ids_of(asked):
+            by_id.setdefault(id_, set()).add(asked.headers["webhook-id"])
+    assert all(len(keys) == 1 for keys in by_id.values()), "an event came again with another key"
     repeated = sum(count - 1 for count in Counter(keys).values())
     assert repeated <= kills
     assert len(ids(endpoint)) - len(wanted) <= kills * (batch or 1), "what came again had the same key"

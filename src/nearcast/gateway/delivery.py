@@ -231,6 +231,8 @@ class Feed:
         self._size = 0
         """Bytes in the queue."""
         self._is_live = False
+        self._is_current = False
+        """All that was on disk when it became live has been handed out."""
         self._is_slow = False
         """It fell behind while it was connected; then readings are merged."""
         self._wake = asyncio.Event()
@@ -251,7 +253,7 @@ class Feed:
     @property
     def reached(self) -> int:
         """How far the client is, also by what was not for it."""
-        return max(self.last, self._hub.position) if self._is_live and not self._queue else self.last
+        return max(self.last, self._hub.position) if self._is_current and not self._queue else self.last
 
     def offer(self, event: Event) -> None:
         """From the hub, in order. While the feed is behind, the disk has it."""
@@ -268,7 +270,7 @@ class Feed:
 
     def fall_behind(self) -> None:
         """Leave it to the disk. Whoever waits for more is woken."""
-        self._is_live = False
+        self._is_live = self._is_current = False
         self._empty()
         self._wake.set()
 
@@ -286,6 +288,7 @@ class Feed:
         if not self._is_live and not self.is_closed:
             try:
                 events = await self._catch_up()
+                self._is_current = self._is_live
             except (LogError, GatewayError) as error:
                 logger.warning("%s", error)
                 self.fall_behind()

@@ -80,6 +80,8 @@ class Worker:
         self._tools = tools
         self._changed = asyncio.Event()
         self._is_ending = False
+        self._quiet = 0
+        """How far the stream was when it was asked to end, if nothing was left to do."""
         self._feed: Feed | None = None
         self._place: Place | None = None
         self._waiting: deque[Event] = deque()
@@ -98,6 +100,8 @@ class Worker:
     def finish(self) -> None:
         """Begin no more requests: ``run`` returns after the one that is on its way."""
         self._is_ending = True
+        if self._feed is not None and self.head is None and not self._waiting:
+            self._quiet = self._feed.reached
         self.change(self.hook)
 
     async def run(self) -> None:
@@ -115,7 +119,8 @@ class Worker:
                 else:
                     self._waiting.extend(await self._feed.take(QUIET))
                     if not self._waiting:
-                        await self._note_quiet()
+                        await self._note_quiet(self._feed.reached)
+        await self._note_quiet(self._quiet)
 
     # ---- events ----------------------------------------------------------------------------------
 
@@ -319,10 +324,10 @@ class Worker:
         assert self._place is not None
         await self._place.write()
 
-    async def _note_quiet(self) -> None:
-        assert self._feed is not None
-        if self._feed.reached > self._cursor.sequence:
-            self._cursor.sequence = self._feed.reached
+    async def _note_quiet(self, reached: int) -> None:
+        """All up to there was for others."""
+        if reached > self._cursor.sequence:
+            self._cursor.sequence = reached
             await self._write()
 
 
