@@ -75,6 +75,8 @@ def test_a_token_that_does_not_hold(browser: Browser, city: City) -> None:
     ann = fresh("ann")
     token = city.enrol(ann)
     with looking(browser, city, DESKTOP, noise="401") as page:
+        page.goto(f"{city.url}/map#token=n%C3%A9ant%20rien")
+        expect(page.locator("#entry-problem")).to_contain_text("This is not a token")
         page.goto(f"{city.url}/map#token=nonsense")
         expect(page.locator("#entry-problem")).to_have_text("This token is not known.")
         assert page.evaluate("sessionStorage.length") == 0

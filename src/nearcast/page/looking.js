@@ -123,7 +123,13 @@ export class Looking {
       byId("layers").hidden = !isOpen;
       byId("layers-open").setAttribute("aria-expanded", String(isOpen));
     });
+    on("layers", "keydown", (event) => {
+      if (event.key !== "Escape") return;
+      byId("layers-open").click();
+      byId("layers-open").focus();
+    });
     onTab((panel) => panel === "ask" && this.asking.fill(), signal);
+    onTab((panel) => panel === "zones" && this.zones.load().catch(() => {}), signal);
     document.addEventListener("visibilitychange", () => !document.hidden && this.#poke?.abort(), { signal });
     const fits = new ResizeObserver(() => map.invalidateSize({ animate: false }));
     fits.observe(byId("map"));

@@ -6,6 +6,8 @@ import { byId, say } from "./dom.js";
 import { Looking } from "./looking.js";
 import * as session from "./session.js";
 
+const TOKEN = /^[\x21-\x7e]+$/;
+
 let settings;
 let looking = null;
 
@@ -27,6 +29,10 @@ function ask(why = null) {
 
 async function open({ token, as }) {
   close();
+  if (!TOKEN.test(token)) {
+    session.forget();
+    return ask("This is not a token: it has letters, digits and signs, and no spaces.");
+  }
   showState("wait", "Connecting…");
   const api = new Api(token, {
     as,
@@ -37,11 +43,12 @@ async function open({ token, as }) {
   try {
     await mine.start();
   } catch (error) {
-    if (api.signal.aborted || error.status === 401) return;
+    if (api.signal.aborted || error.status === 401) return undefined;
     close();
     session.forget();
     ask(error.message);
   }
+  return undefined;
 }
 
 function entered({ client, role }) {
