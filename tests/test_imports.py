@@ -28,10 +28,11 @@ ALLOWED = {
     "shell": {"errors", "client"},
     "webhook_cli": {"errors", "client", "shell"},
     "serve": {"errors", "log", "gateway"},
-    "live_cli": {"errors", "client", "serve", "gateway", "log", "shell", "webhook_cli"},
+    "token_cli": {"errors", "model", "language", "gateway", "shell"},
+    "live_cli": {"errors", "client", "serve", "gateway", "log", "shell", "token_cli", "webhook_cli"},
     "broker": {"errors", "model", "language", "match", "feed", "snapshot", "log", "broker"},
     "check": {"errors", "model", "language", "match"},
-    "demo": {"errors", "model", "language", "match", "stream", "check"},
+    "demo": {"errors", "model", "language", "match", "stream", "check", "log", "gateway", "serve", "client"},
     "cli": {"errors", "model", "language", "match", "stream", "bench", "check", "demo", "live_cli"},
 }
 ENGINES = {"pyspark", "nats", "starlette", "fastapi", "uvicorn"}

@@ -23,7 +23,6 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from nearcast import demo as demonstration
 from nearcast.bench import BENCHES, cases_of, report, usual_cases
 from nearcast.check import checked_statements, statement_ops
 from nearcast.errors import GeometryWarning, LanguageError, NearcastError
@@ -480,7 +479,7 @@ def stream(  # noqa: PLR0913, PLR0917  # an option each
     from nearcast.stream.session import spark_session  # noqa: PLC0415
     from nearcast.stream.streaming import Stream, run_stream  # noqa: PLC0415
 
-    if nats is folder is fixes is None:
+    if nats is None and folder is None and fixes is None:
         nats = os.environ.get("NEARCAST_NATS")
     if sum(source is not None for source in (nats, folder, fixes)) != 1:
         raise click.UsageError("give one of --nats, --folder and --fixes")
@@ -556,23 +555,27 @@ def _named(text: str, option: str) -> tuple[str, str]:
 
 
 @cli.command()
+@click.option("--speed", type=click.FloatRange(min=0), default=60.0, show_default=True, help="0 is as fast as can be.")
 @as_json
-def demo(as_json: bool) -> None:
-    """Run the bundled example on Spark: buses of a city, its stops, and three standing subscriptions."""
-    console = Console(highlight=False)
-    if as_json:
-        for notification in demonstration.run()[0]:
-            click.echo(encode_notification(notification))
-        return
-    console.print(demonstration.INTRODUCTION)
-    with console.status("Spark starts"):
-        told, summary = demonstration.run()
-    for notification in told:
-        click.echo(demonstration.line(notification))
-    click.echo(
-        f"\n{len(told)} notifications from {demonstration.fixes()} fixes in {summary['seconds']:.1f} s on Spark, "
-        f"shared among {_some(summary['shards'], 'shard')} and {_some(summary['slices'], 'slice')}."
-    )
+def demo(speed: float, as_json: bool) -> None:
+    """Play the bundled buses through the live broker, with a map, and through Spark; then see whether both agree."""
+    from nearcast import demo as demonstration  # noqa: PLC0415  # brokers and Spark are heavy
+
+    def say(text: str) -> None:
+        if not as_json:
+            click.echo(text)
+
+    def hear(told: dict[str, Any]) -> None:
+        click.echo(json.dumps(told) if as_json else demonstration.line(told))
+
+    def stay() -> None:
+        if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
+            click.prompt("The map stays until you press Enter", default="", show_default=False, prompt_suffix="")
+
+    say(demonstration.INTRODUCTION)
+    agreement = demonstration.play(speed or None, say, hear, stay)
+    if not agreement.holds:
+        raise click.ClickException(f"{agreement}; that should not be")
 
 
 @cli.command()

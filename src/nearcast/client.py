@@ -180,6 +180,10 @@ class Client:
         """Where those are that one may see."""
         return await self._ask("GET", "/v1/clients")
 
+    async def health(self) -> Any:
+        """Whether the log and a broker answer; an operator is also told how they are."""
+        return await self._ask("GET", "/v1/health")
+
     async def events(self, after: int | None = None) -> AsyncGenerator[Event, None]:
         """What one is told, in order and for ever: after a sequence, or where one was, or where one's cursor is.
 

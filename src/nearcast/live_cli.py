@@ -48,6 +48,7 @@ DOORS = {"mqtt": "phones come in", "nats": "NATS is"}
 @click.option("--tokens", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The file of tokens.")
 @click.option("--keep", type=click.IntRange(min=0), default=0, help="Packets of the log that are not cut off.")
 @click.option("--lazy", is_flag=True, help="Acknowledge before the disk does: faster, and a power cut loses minutes.")
+@click.option("--ticks/--no-ticks", default=True, help="Whether time passes by itself, or as the log says.")
 @click.option("--private", is_flag=True, help="Webhooks may lead to loopback and private addresses.")
 @click.option("--tiles", help="Where the map's tiles are, such as https://host/{z}/{x}/{y}.png; else it has none.")
 @click.option("--tiles-credit", default="", help="Whom the map names for its tiles.")

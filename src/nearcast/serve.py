@@ -64,6 +64,8 @@ class Plan:
     keep: int = 0
     """Packets of the log that brokers do not cut off, for other readers of it."""
     lazy: bool = False
+    ticks: bool = True
+    """Whether brokers write ticks; if not, time passes as the log says."""
     mqtt: int | None = None
     """Where phones come in; nowhere if there is none, and 0 is any port that is free."""
     nats_port: int | None = None
@@ -216,7 +218,7 @@ def _tokens(plan: Plan) -> tuple[Path, str | None]:
 
 def _children(plan: Plan, nats: str, tokens: Path, upstream: int | None) -> list[_Child]:
     python = [sys.executable, "-m"]
-    broker = [*python, "nearcast.broker", "--keep", str(plan.keep)]
+    broker = [*python, "nearcast.broker", "--keep", str(plan.keep), "--ticks" if plan.ticks else "--no-ticks"]
     tls = ["--tls-cert", str(plan.tls_cert)] if plan.tls_cert else []
     tls += ["--tls-key", str(plan.tls_key)] if plan.tls_key else []
     outside = ["--tokens", str(tokens), "--host", plan.host, *tls]
