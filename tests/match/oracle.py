@@ -15,7 +15,7 @@ from nearcast.match.verdict import Candidate
 from nearcast.match.world import Subscribed
 from nearcast.model import condition as c
 from nearcast.model.layer import Layer, LayerRegion
-from nearcast.model.moment import FOREVER
+from nearcast.model.moment import FOREVER, Moment
 from nearcast.model.shape import Box, Disc, Point, Polygon
 from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, Publication, spanned_layer
 
@@ -110,9 +110,9 @@ class Nearby(Reference):
         self.belt = belt
         self._boxes: dict[str, Boxes] = {}
 
-    def _publish(self, publication: Publication, now: int) -> Change:
+    def _publish(self, publication: Publication, now: int, expires: Moment | None = None) -> Change:
         assert not publication.regions, "what is published here is where its client is"
-        return super()._publish(publication, now)
+        return super()._publish(publication, now, expires)
 
     def _candidates(self, s: Subscribed, client: str | None) -> Iterable[Candidate]:
         if s.chooses or s.subscription.life != c.ALWAYS or s.expires != FOREVER or s.subscription.regions:
