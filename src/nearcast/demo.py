@@ -107,11 +107,12 @@ def play(speed: float | None, say: Say, hear: Hear, stay: Callable[[], None] = l
     ``say`` is told what happens, and ``hear`` hears each notification as it comes.
     """
     log = list(op_log())
+    say("Starting a server, two brokers, a gateway and Spark; the first time takes a minute or two, as code is compiled.")
     with TemporaryDirectory(prefix="nearcast-demo-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         with NatsServer(folder / "nats", max_payload=LARGEST) as nats, _served(folder, nats.url) as at:
             token = add_token(folder / "tokens.json", CAST[0], Role.CLIENT)
-            say(f"The map: {at['url']}/map#token={token}\n")
+            say(f"\nThe map: {at['url']}/map#token={token}\n")
             with _spark(folder, nats.url) as spark:
                 told = asyncio.run(_played(nats.url, at, log, speed, hear))
                 say("\nSpark reads the rest of the log")
