@@ -107,7 +107,7 @@ def play(speed: float | None, say: Say, hear: Hear, stay: Callable[[], None] = l
     ``say`` is told what happens, and ``hear`` hears each notification as it comes.
     """
     log = list(op_log())
-    say("Starting a server, two brokers, a gateway and Spark; the first time takes a minute or two, as code is compiled.")
+    say("Starting a server, brokers, a gateway and Spark. The first time takes a minute or two, as code is compiled.")
     with TemporaryDirectory(prefix="nearcast-demo-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         with NatsServer(folder / "nats", max_payload=LARGEST) as nats, _served(folder, nats.url) as at:

@@ -1,22 +1,10 @@
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import Iterator
 
 import pytest
 
 from tests.phones.running import Stage
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test that awaits has a loop of its own."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    given = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-    asyncio.run(asyncio.wait_for(pyfuncitem.obj(**given), 90))
-    return True
 
 
 @pytest.fixture(scope="session")
