@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack
 
 import pytest
+from click.testing import CliRunner
 
 from nearcast.bench.endpoints import Asked, Endpoint, nowhere
+from nearcast.cli import cli
+from nearcast.client import Client
+from nearcast.errors import GatewayError
 from nearcast.gateway.call import Settings
 from nearcast.log.server import NatsServer
-from tests.gateway.running import fresh, hear
+from tests.gateway.running import fresh, gateway, hear
 from tests.webhooks.running import (
     QUICK,
     answers,
@@ -390,6 +394,57 @@ async def test_metrics(shared: NatsServer) -> None:
         for hidden in (hook["secret"], at.name, endpoint.url):
             assert hidden not in text
         assert (await at.http.get("/v1/metrics/webhooks")).status_code == 403
+
+
+async def test_the_client_for_programs(shared: NatsServer) -> None:
+    name = fresh("program")
+    async with scene(shared) as at, Endpoint(answers(*[status(400)] * 4)) as endpoint:
+        async with Client(at.door.url, f"token-{name}") as me:
+            made = await me.add_webhook("a", endpoint.url, batch=5, after=0)
+            assert made["secret"].startswith("whsec_")
+            assert "secret" not in await me.add_webhook("a", endpoint.url)
+            assert [(hook["id"], hook["state"]) for hook in await me.webhooks()] == [("a", "active")]
+            await at.told.tell(name)
+
+            async def dead() -> list[str]:
+                return [letter["reason"] async for letter in me.dead_letters("a")]
+
+            assert await until_true(dead) == ["answered 400"]
+            assert (await me.webhook("a"))["dead"] == 1
+            assert (await me.pause_webhook("a"))["state"] == "paused"
+            assert (await me.resume_webhook("a"))["state"] == "active"
+            assert (await me.rotate_webhook("a")).startswith("whsec_")
+            assert (await me.test_webhook("a"))["outcome"] == "delivered"
+            await me.retry_dead_letters("a")
+            await came(endpoint, 6)
+            await me.remove_webhook("a")
+            assert await me.webhooks() == []
+            with pytest.raises(GatewayError, match="there is no webhook 'a'"):
+                await me.webhook("a")
+
+
+def test_the_shell(shared: NatsServer) -> None:
+    """What the page about webhooks does not show."""
+
+    async def serving(use: Callable[[str], None]) -> None:
+        async with gateway(shared.url, Settings(private=True)) as door:
+            await asyncio.to_thread(use, door.url)
+
+    def use(url: str) -> None:
+        where = ["--url", url, "--token", f"token-{fresh('shell')}"]
+        said = [
+            CliRunner().invoke(cli, ["webhook", *words, *where], catch_exceptions=False).output
+            for words in (["add", "a", "http://127.0.0.1:1/"], ["add", "a", "http://127.0.0.1:2/"], ["rotate", "a"],
+                          ["resume", "a"], ["list", "--json"])
+        ]  # fmt: skip
+        assert said[0].startswith("whsec_")
+        assert said[1] == "changed a\n"
+        assert said[2].startswith("whsec_")
+        assert said[2] != said[0]
+        assert said[3] == "resumed a\n"
+        assert [hook["url"] for hook in json.loads(said[4])] == ["http://127.0.0.1:2/"]
+
+    asyncio.run(serving(use))
 
 
 async def test_each_has_its_own(shared: NatsServer) -> None:
