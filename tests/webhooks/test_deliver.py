@@ -398,29 +398,32 @@ async def test_metrics(shared: NatsServer) -> None:
 
 async def test_the_client_for_programs(shared: NatsServer) -> None:
     name = fresh("program")
-    async with scene(shared) as at, Endpoint(answers(*[status(400)] * 4)) as endpoint:
-        async with Client(at.door.url, f"token-{name}") as me:
-            made = await me.add_webhook("a", endpoint.url, batch=5, after=0)
-            assert made["secret"].startswith("whsec_")
-            assert "secret" not in await me.add_webhook("a", endpoint.url)
-            assert [(hook["id"], hook["state"]) for hook in await me.webhooks()] == [("a", "active")]
-            await at.told.tell(name)
+    async with (
+        scene(shared) as at,
+        Endpoint(answers(*[status(400)] * 4)) as endpoint,
+        Client(at.door.url, f"token-{name}") as me,
+    ):
+        made = await me.add_webhook("a", endpoint.url, batch=5, after=0)
+        assert made["secret"].startswith("whsec_")
+        assert "secret" not in await me.add_webhook("a", endpoint.url)
+        assert [(hook["id"], hook["state"]) for hook in await me.webhooks()] == [("a", "active")]
+        await at.told.tell(name)
 
-            async def dead() -> list[str]:
-                return [letter["reason"] async for letter in me.dead_letters("a")]
+        async def dead() -> list[str]:
+            return [letter["reason"] async for letter in me.dead_letters("a")]
 
-            assert await until_true(dead) == ["answered 400"]
-            assert (await me.webhook("a"))["dead"] == 1
-            assert (await me.pause_webhook("a"))["state"] == "paused"
-            assert (await me.resume_webhook("a"))["state"] == "active"
-            assert (await me.rotate_webhook("a")).startswith("whsec_")
-            assert (await me.test_webhook("a"))["outcome"] == "delivered"
-            await me.retry_dead_letters("a")
-            await came(endpoint, 6)
-            await me.remove_webhook("a")
-            assert await me.webhooks() == []
-            with pytest.raises(GatewayError, match="there is no webhook 'a'"):
-                await me.webhook("a")
+        assert await until_true(dead) == ["answered 400"]
+        assert (await me.webhook("a"))["dead"] == 1
+        assert (await me.pause_webhook("a"))["state"] == "paused"
+        assert (await me.resume_webhook("a"))["state"] == "active"
+        assert (await me.rotate_webhook("a")).startswith("whsec_")
+        assert (await me.test_webhook("a"))["outcome"] == "delivered"
+        await me.retry_dead_letters("a")
+        await came(endpoint, 6)
+        await me.remove_webhook("a")
+        assert await me.webhooks() == []
+        with pytest.raises(GatewayError, match="there is no webhook 'a'"):
+            await me.webhook("a")
 
 
 def test_the_shell(shared: NatsServer) -> None:
