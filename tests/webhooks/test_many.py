@@ -17,7 +17,7 @@ from nearcast.log.server import NatsServer
 
 ENDPOINTS = int(os.environ.get("ENDPOINTS", "100"))
 IS_FULL = ENDPOINTS >= 1000
-SECONDS, ROUNDS = (5.0, 6) if IS_FULL else (1.5, 2)
+SECONDS, ROUNDS = (2.0, 15) if IS_FULL else (1.0, 3)
 SPARE = 5.0 if IS_FULL else 100.0
 """Milliseconds that nobody would call a delay. A machine that is busy with other tests has its own."""
 

@@ -6,7 +6,7 @@ answer after three seconds. All are told things at the same steady rate, by mess
 broker writes them; the process is one as ``nearcast serve`` runs it.
 
 A delay is from telling to the request that arrives at an endpoint that is well. The baseline of a delay is the same
-while those that are dead or slow are paused, in the same run: both are measured in turn, six times. The baseline of
+while those that are dead or slow are paused, in the same run: both are measured in turn, fifteen times. The baseline of
 the rate is the HTTP client alone, with the same requests.
 """
 
@@ -44,7 +44,7 @@ __all__ = ["CASES", "Crowd", "Size", "crowd", "delivering", "measured", "served"
 T = TypeVar("T")
 SLOW = 3.0
 """Seconds that a slow endpoint takes."""
-ROUNDS = 6
+ROUNDS = 15
 PATIENCE = 60.0
 STOP = 20.0
 MAKING = 50
@@ -61,7 +61,7 @@ class Size:
     slow: int = 50
     rate: float = 300.0
     """Events a second, of all together."""
-    seconds: float = 5.0
+    seconds: float = 2.0
 
     @property
     def well(self) -> int:
