@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import time
 from pathlib import Path
 
 import pytest
@@ -167,5 +169,12 @@ async def test_forgetting_takes_the_webhooks_along(server: NatsServer) -> None:
 
             await until_true(none)
             removing.cancel()
+            await at.add(endpoint.url)
+            await at.do("pause")
+            operator, line = await at.door.client("operator"), {"op": "client", "client": at.name, "forget": True}
+            lines = json.dumps({"time": time.time(), **line})
+            said = await operator.post("/v1/positions", content=lines, headers={"content-type": "application/x-ndjson"})
+            said.raise_for_status()
+            assert await none()
             await asyncio.sleep(0.5)
         assert endpoint.connections == 0

@@ -74,6 +74,8 @@ async def post_positions(call: Call) -> Response:
         read = read_lines(body, now, ahead)
         for name in read.layers:
             await gateway.layers.disown(name)
+        for client in read.forgotten:
+            await gateway.hooks.forget(client)
     else:
         read = read_positions(body, call.who, now, ahead, call.query.get("client"))
     return answer(await gateway.taking(call.who, read), 202)

@@ -79,6 +79,8 @@ class Lines:
     faults: list[Fault] = field(default_factory=list)
     layers: set[str] = field(default_factory=set)
     """Layers that are written by these lines."""
+    forgotten: set[str] = field(default_factory=set)
+    """Clients that are to be forgotten by them."""
 
 
 _plain = msgspec.json.Decoder(list[Position] | Position)
@@ -258,7 +260,7 @@ def read_lines(body: bytes, now: int, ahead: int) -> Lines:
     read = Lines()
     for index, line in enumerate(piece for piece in body.split(b"\n") if piece.strip()):
         try:
-            read.lines.append(_read_line(line.strip(), now, ahead, read.layers))
+            read.lines.append(_read_line(line.strip(), now, ahead, read))
             read.count += 1
         except GatewayError as error:
             read.faults.append(Fault(index, error.reason, error.field))
@@ -267,7 +269,7 @@ def read_lines(body: bytes, now: int, ahead: int) -> Lines:
     return read
 
 
-def _read_line(line: bytes, now: int, ahead: int, layers: set[str]) -> bytes:
+def _read_line(line: bytes, now: int, ahead: int, read: Lines) -> bytes:
     """Nearly all are fixes with a coordinate; what is not is left to `decode_op`, which takes eight times as long."""
     try:
         move = _line.decode(line)
@@ -280,6 +282,8 @@ def _read_line(line: bytes, now: int, ahead: int, layers: set[str]) -> bytes:
         if isinstance(op, ops.Tick):
             raise GatewayError(422, "time passes by itself; ticks are not taken", "op")
         if isinstance(op, (ops.DefineLayer, ops.RemoveLayer)):
-            layers.add(op.name if isinstance(op, ops.RemoveLayer) else op.layer.name)
+            read.layers.add(op.name if isinstance(op, ops.RemoveLayer) else op.layer.name)
         when(op.time / MICROS, now, ahead)
+        if isinstance(op, ops.Forget):
+            read.forgotten.add(op.client)
     return line.replace(b"\r", b"")
