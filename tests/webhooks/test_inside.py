@@ -7,6 +7,7 @@ import json
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearcast.bench.endpoints import Endpoint
@@ -14,6 +15,7 @@ from nearcast.gateway.call import Settings
 from nearcast.gateway.grants import Role
 from nearcast.gateway.hooks import Hooks, new_hook
 from nearcast.gateway.identity import add_token, revoke
+from nearcast.gateway.letters import Letter, Letters
 from nearcast.gateway.link import Link
 from nearcast.log.server import NatsServer
 from nearcast.webhooks.policy import Kind
@@ -149,10 +151,18 @@ async def test_one_record_that_cannot_be_read_is_not_the_others_trouble(server: 
         await Hooks(link).put("bob", "hook", new_hook("hook", endpoint.url, 0, "bob", None))
         bucket = await link.log.client.jetstream().key_value("nearcast-webhooks")
         await bucket.put("bob", b"nonsense")
+        await Letters(link.log).create()
+        await Letters(link.log).add("of-bob", Letter("k", "", 1, "", "", msgspec.Raw(b"{}")))
         await at.add(endpoint.url)
         with delivering(server.url):
             await at.tell()
             await came(endpoint, 1)
+        assert await Letters(link.log).counts() == {"of-bob": 1}, "what is not understood is not cleared away"
+        await bucket.delete("bob")
+        with delivering(server.url):
+            await at.tell()
+            await came(endpoint, 2)
+        assert await Letters(link.log).counts() == {}
 
 
 async def test_forgetting_takes_the_webhooks_along(server: NatsServer) -> None:

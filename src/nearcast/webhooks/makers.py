@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from nearcast.errors import ModelError
@@ -18,19 +19,22 @@ class Makers:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._stamp: tuple[int, int, int] | None = None
+        self._tokens: list[tuple[str, bool, float]] = []
+        """Of each that allows it: the client, whether for others, too, and when it ends."""
         self._may: frozenset[tuple[str, bool]] = frozenset()
         """Clients whose tokens allow it, and whether for others, too."""
         if path is not None:
-            self._may = _allowed(path)
+            self._read(path)
+            self._may = self._allowed()
 
     def has_changed(self) -> bool:
-        """Whether others may than when it was asked before."""
+        """Whether others may than when it was asked before: a token was made, revoked, or has ended."""
         if self._path is None:
             return False
-        try:
-            before, self._may = self._may, _allowed(self._path)
-        except ModelError:
-            return False
+        with suppress(OSError, ModelError):
+            self._read(self._path)
+        before, self._may = self._may, self._allowed()
         return self._may != before
 
     def may(self, client: str, hook: Hook) -> bool:
@@ -39,11 +43,17 @@ class Makers:
         is_own = hook.by == client and (hook.by, False) in self._may
         return is_own or (hook.by, True) in self._may
 
+    def _read(self, path: Path) -> None:
+        found = path.stat() if path.exists() else None
+        stamp = None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
+        if stamp is None or stamp != self._stamp:
+            self._tokens = [
+                (entry.client, Action.ACT_FOR in GRANTS[entry.role], entry.ends)
+                for entry in read_tokens(path).values()
+                if Action.HOOK in GRANTS[entry.role]
+            ]
+            self._stamp = stamp
 
-def _allowed(path: Path) -> frozenset[tuple[str, bool]]:
-    now = time.time()
-    return frozenset(
-        (entry.client, Action.ACT_FOR in GRANTS[entry.role])
-        for entry in read_tokens(path).values()
-        if entry.ends > now and Action.HOOK in GRANTS[entry.role]
-    )
+    def _allowed(self) -> frozenset[tuple[str, bool]]:
+        now = time.time()
+        return frozenset((client, for_others) for client, for_others, ends in self._tokens if ends > now)

@@ -147,6 +147,8 @@ class Term:
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
         self._records: dict[str, Record] = {}
         """What each key of the bucket holds."""
+        self._is_partial = False
+        """Some could not be read, as of a later release, so there are webhooks that are not known here."""
         self._makers = Makers(settings.tokens)
         self._tested: dict[str, float] = {}
         self._over = asyncio.Event()
@@ -231,6 +233,7 @@ class Term:
                 record = read_record(entry.value)
             except msgspec.DecodeError:
                 logger.warning("record %s of webhooks cannot be read", entry.key)
+                self._is_partial = True
                 return
         before = self._records.pop(entry.key, Record("", {}))
         for number in _numbers(before) - _numbers(record):
@@ -287,6 +290,8 @@ class Term:
 
     async def _clean(self) -> None:
         """Without what is left of webhooks that were removed while nobody was there."""
+        if self._is_partial:
+            return
         for number in {*await self._cursors.numbers(), *await self._letters.counts()} - set(self._workers):
             await self._remove(number)
 
