@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nearcast.bench.endpoints import Endpoint
+from nearcast.bench.endpoints import Asked, Endpoint
 from nearcast.gateway.call import Settings
 from nearcast.gateway.grants import Role
 from nearcast.gateway.hooks import Hooks, new_hook
@@ -78,6 +78,29 @@ async def test_an_address_is_looked_at_after_its_name(server: NatsServer) -> Non
         async with Sender(private=True, timeout=1, resolver=Resolver(private=True, lookup=lookup)) as sender:
             outcome = await sender.post(f"http://rebinds.example:{endpoint.port}/", {}, b"x")
             assert outcome.kind is Kind.DELIVERED
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+HOSTILE = {
+    "headers without end": HEAD + b"X-B: bbbbbbbbbbbbbbbbbbbbbbbbbbbb\r\n" * 100_000,
+    "a header without end": HEAD + b"X: " + b"a" * 10**6,
+    "many headers": HEAD + b"".join(b"X-%d: b\r\n" % number for number in range(50_000)) + b"\r\n",
+    "another protocol": b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    "two lengths": HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+    "no status": b"HTTP/1.1 OK\r\n\r\n",
+    "a wrong status": b"HTTP/1.1 99999 OK\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_answers_that_are_made_to_hurt(name: str) -> None:
+    async def answer(_asked: Asked) -> bytes:
+        return HOSTILE[name]
+
+    async with Endpoint(answer) as endpoint, Sender(private=True, timeout=1) as sender:
+        for _ in range(2):
+            assert (await sender.post(endpoint.url, {}, b"x")).kind is Kind.AWAY
+        assert endpoint.connections == 2, "such a connection is not used again"
 
 
 async def test_no_proxy_is_asked(server: NatsServer) -> None:
