@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -24,6 +25,19 @@ def test_a_ring_that_is_not_closed_is_closed_with_a_warning() -> None:
     with pytest.warns(GeometryWarning, match="yard was repaired: a ring was not closed"):
         made = polygon([[SQUARE[:-1]]], "yard")
     assert made == polygon([[SQUARE]])
+
+
+def test_a_polygon_that_crosses_itself_all_over_is_refused_at_once() -> None:
+    """A repair takes the cube of its crossings: a thousand corners at random would take an hour."""
+    corners = [(math.sin(7.7 * i * i) * 90, math.cos(3.3 * i * i) * 90) for i in range(1000)]
+    began = time.perf_counter()
+    with pytest.raises(GeometryError, match="zone 7 crosses itself more than 500 times"):
+        polygon([[[*corners, corners[0]]]], "zone 7")
+    assert time.perf_counter() < began + 1
+    with pytest.raises(GeometryError, match="crosses itself"):
+        polygon([[[(0, 0), (1, 0), (0, 1)] * 300 + [(0, 0)]]])
+    with pytest.warns(GeometryWarning, match="was repaired"):
+        polygon([[[*corners[:40], corners[0]]]])
 
 
 @pytest.mark.parametrize(

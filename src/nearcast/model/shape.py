@@ -28,6 +28,8 @@ Ring = tuple[tuple[float, float], ...]
 
 FARTHEST = 1e60
 """No coordinate or radius is beyond this, so that products of four of them stay finite."""
+CROSSINGS = 500
+"""How often a polygon that is repaired may cross itself: a fifth of a second's work."""
 
 
 def _require_finite(*numbers: float) -> None:
@@ -171,7 +173,8 @@ class Geometry:
 def polygon(parts: Iterable[Sequence[Sequence[Sequence[float]]]], name: str = "polygon") -> Polygon:
     """A polygon from parts of rings of (x, y) corners; closes open rings and repairs what is not valid.
 
-    A repair warns, and the warning names the polygon. What has no area left is refused.
+    A repair warns, and the warning names the polygon. What has no area left is refused, and so is what crosses itself
+    more than a few hundred times: a repair takes the cube of that.
     """
     closed = tuple(tuple(_ring(ring, name) for ring in rings) for rings in parts)
     if not closed or not all(closed):
@@ -180,11 +183,30 @@ def polygon(parts: Iterable[Sequence[Sequence[Sequence[float]]]], name: str = "p
     reason = shapely.is_valid_reason(made.planar)
     if reason == "Valid Geometry":
         return made
-    repaired = _areas(shapely.make_valid(made.planar))
+    if _is_tangled(closed):
+        raise GeometryError(f"{name} crosses itself more than {CROSSINGS} times; draw it without crossings")
+    try:
+        repaired = _areas(shapely.make_valid(made.planar))
+    except shapely.errors.GEOSException as error:
+        raise GeometryError(f"{name} cannot be repaired: {error}") from None
     if not repaired:
         raise GeometryError(f"{name} has no area: {reason}")
     warnings.warn(f"{name} was repaired: {reason}", GeometryWarning, stacklevel=2)
     return Polygon(tuple(_rings(part) for part in repaired))
+
+
+def _is_tangled(parts: Iterable[tuple[Ring, ...]]) -> bool:
+    """Whether its edges meet more often than a repair can be asked for. An edge meets itself and its two neighbours."""
+    rows = _edge_rows(ring for rings in parts for ring in rings)
+    rows = rows[(rows[:, :2] != rows[:, 2:]).any(axis=1)]
+    edges = shapely.linestrings(rows.reshape(-1, 2, 2))
+    tree, meetings = shapely.STRtree(edges), 0
+    for start in range(0, len(edges), 64):
+        some = edges[start : start + 64]
+        meetings += tree.query(some, predicate="intersects").shape[1] - 3 * len(some)
+        if meetings > 2 * CROSSINGS:
+            return True
+    return False
 
 
 def _ring(corners: Sequence[Sequence[float]], name: str) -> Ring:
