@@ -10,8 +10,10 @@ import socket
 from pathlib import Path
 from types import FrameType
 
+import httptools
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nearcast.gateway.app import create_app
 from nearcast.gateway.call import Settings
@@ -21,6 +23,72 @@ __all__ = ["make_server", "run"]
 
 FINISH = 5
 """Seconds for answers that are under way when the server is to stop."""
+HEAD = 2**16
+"""Bytes of a request before its body: its path, query and headers."""
+HASTE = 20.0
+"""Seconds for these to come."""
+NONSENSE = ("Invalid HTTP request", "Invalid UTF-8 sequence", "Unsupported upgrade request", "No supported WebSocket")
+"""What uvicorn logs of those who do not speak HTTP or WebSocket. A stranger could fill a disk with it."""
+
+
+class _Protocol(HttpToolsProtocol):
+    """HTTP of strangers: they have so many seconds, and so many bytes, to say what they want.
+
+    The parser itself keeps whatever comes, for ever.
+    """
+
+    _head, _headers, _in_head = 0, 0, True
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head += len(data)
+        super().data_received(data)
+        if self._in_head and self._head > HEAD and not self.transport.is_closing():
+            self.send_400_response(f"A request has at most {HEAD:,} bytes before its body.")
+
+    def on_message_begin(self) -> None:
+        self._head, self._headers, self._in_head = 0, 0, True
+        if self._timer is None:
+            self._wait()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._stop()
+        super().on_headers_complete()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Those behind a body, too."""
+        self._headers += len(name) + len(value)
+        if self._headers > HEAD:
+            raise httptools.HttpParserError("too many headers")
+        super().on_header(name, value)
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(HASTE, self._late)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith(NONSENSE)
 
 
 class _Server(uvicorn.Server):
@@ -59,7 +127,7 @@ def make_server(
         host=host,
         port=port,
         loop="auto",
-        http="httptools",
+        http=_Protocol,
         ws="websockets-sansio",
         ws_max_size=2**20,
         ws_per_message_deflate=False,
@@ -73,12 +141,11 @@ def make_server(
         ssl_certfile=tls[0] if tls else None,
         ssl_keyfile=tls[1] if tls else None,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_ours)
     return _Server(config, app)
 
 
-def run(
-    url: str, tokens: Path, settings: Settings, host: str, port: int, tls: tuple[Path, Path] | None = None
-) -> None:
+def run(url: str, tokens: Path, settings: Settings, host: str, port: int, tls: tuple[Path, Path] | None = None) -> None:
     """Serve until a signal says to stop. A socket is an open file, so as many as the system allows may be open."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
