@@ -268,6 +268,7 @@ async def test_limits(live: Live) -> None:
         assert refused.status_code == 429
         assert int(refused.headers["retry-after"]) >= 1
         assert (await operator.post("/v1/positions", json=[AUSTIN] * 30)).status_code == 202
+        client = await door.client(fresh("bob"))
         assert (await client.post("/v1/positions", content=b" " * 2001)).status_code == 413
 
         async def pieces() -> Any:

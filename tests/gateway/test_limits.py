@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from nearcast.broker.weighing import FOUND, cost_of
+from nearcast.gateway import server
 from nearcast.gateway.call import Settings
 from nearcast.language.parse import parse_subscription
 from nearcast.match.kernel import Kernel
 from nearcast.model import op as ops
 from nearcast.model.statement import Publication
+from tests.fuzz.wire import Line, request
 from tests.gateway.running import Live, fresh, gateway
 
 NEAR = "SELECT WHERE &location WITHIN 1 km OF #location"
@@ -91,3 +95,64 @@ async def test_statements_that_are_made_to_hurt(live: Live) -> None:
             assert asked.status_code in {200, 400, 413, 422, 403}, (text[:60], asked.status_code, asked.text[:200])
             assert (await bob.get("/v1/subscriptions")).status_code == 200
             assert time.monotonic() < began + 5, text[:60]
+
+
+async def test_a_million_of_what_is_no_position_is_refused_without_a_closer_look(live: Live) -> None:
+    """To say what is wrong with each kept everyone waiting for seconds."""
+    async with gateway(live.url, Settings(rate=100)) as door:
+        for name, many in ((fresh("ann"), 1001), ("operator", 10**6)):
+            client = await door.client(name)
+            for item in (b"{}", b"1"):
+                began = time.monotonic()
+                refused = await client.post("/v1/positions", content=b"[" + b",".join([item] * many) + b"]")
+                assert refused.status_code == 413, refused.text
+                assert "positions at once are too many" in refused.json()["detail"]
+                assert time.monotonic() < began + 3
+        large = await (await door.client(fresh("bob"))).post("/v1/positions", content=b" " * (4 * 2**20 + 1))
+        assert (large.status_code, large.json()["detail"]) == (413, "a body has at most 4,194,304 bytes")
+
+
+async def test_what_means_nothing_counts_as_well(live: Live) -> None:
+    async with gateway(live.url, Settings(rate=10)) as door:
+        ann, bob, boss = [await door.client(name) for name in (fresh("ann"), fresh("bob"), "operator")]
+        for client, last in ((ann, 429), (boss, 400)):
+            statuses = [(await client.post("/v1/positions", content=b"[")).status_code for _ in range(130)]
+            assert (statuses[0], statuses[-1]) == (400, last)
+        long = "SELECT WHERE " + "(" * 1000
+        assert [(await bob.post("/v1/query", content=long)).status_code for _ in range(3)] == [422, 429, 429]
+
+
+async def test_what_was_never_told_cannot_have_been_heard(live: Live) -> None:
+    async with gateway(live.url) as door:
+        name = fresh("ann")
+        ann = await door.client(name)
+        for sequence in (10**30, -1):
+            refused = await ann.put("/v1/cursor", json={"sequence": sequence})
+            assert (refused.status_code, refused.json()["field"]) == (422, "sequence")
+        async with door.socket(name) as socket:
+            await socket.send('{"ack": 1000000000}')
+        assert (await ann.get("/v1/cursor")).json()["sequence"] < 10**9
+
+
+async def test_the_head_of_a_request_is_bounded(live: Live) -> None:
+    """The parser keeps whatever comes, so anyone could fill the memory of a gateway, without a token."""
+    async with gateway(live.url) as door:
+        for sent in (
+            b"GET /" + b"a" * 10**6,
+            b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 10**5,
+            b"GET / HTTP/1.1\r\nA: " + b"b" * 10**6,
+            request("POST", "/v1/positions", {"Transfer-Encoding": "chunked"}) + b"0\r\n" + b"A: b\r\n" * 10**5,
+        ):
+            async with Line(door.url) as line:
+                answer = await line.ask(sent)
+                assert answer is None or answer.status in {400, 401}, answer
+                await line.is_hung_up()
+
+
+async def test_whoever_does_not_say_what_it_wants_is_let_go(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HASTE", 0.2)
+    async with gateway(live.url) as door:
+        for sent in (b"", b"GET /v1/health HTTP/1.1\r\n"):
+            async with Line(door.url) as line:
+                await line.send(sent)
+                await line.is_hung_up(5)

@@ -57,8 +57,20 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
     broker = Broker(link, BROKER)
     async with link, Hub(url, broker, metrics, settings.queue) as hub:
         layers = Layers(link, committer, broker)
-        rates, hooks, cursors = Rates(settings.rate), Hooks(link, settings.webhooks), Cursors(link)
-        yield Gateway(settings, identities, metrics, link, committer, broker, hub, cursors, layers, rates, hooks)
+        yield Gateway(
+            settings,
+            identities,
+            metrics,
+            link,
+            committer,
+            broker,
+            hub,
+            Cursors(link),
+            layers,
+            Rates(settings.rate),
+            Hooks(link, settings.webhooks),
+            Rates(settings.rate),
+        )
         await committer.close()
 
 
@@ -126,6 +138,7 @@ class _Door:
         try:
             who = identified(gateway, request.headers.get("authorization"))
             who.must(way.action)
+            gateway.count_request(who)
             response = await way.door(Call(gateway, request, who))
         except ClientDisconnect:
             return
@@ -194,7 +207,10 @@ async def _health(gateway: Gateway, request: Request) -> Response:
     with suppress(GatewayError):
         if found is not None and identified(gateway, request.headers.get("authorization")).may(Action.MEASURE):
             said["details"] = msgspec.Raw(found)
-    return answer(said, 200 if is_well else 503)
+    found_out = answer(said, 200 if is_well else 503)
+    if not is_well:
+        found_out.headers["Retry-After"] = "2"
+    return found_out
 
 
 # ---- streams -------------------------------------------------------------------------------------------
@@ -211,6 +227,7 @@ class _Events:
         try:
             call = Call(gateway, request, identified(gateway, request.headers.get("authorization")))
             call.who.must(Action.LISTEN)
+            gateway.count_request(call.who)
             await send_events(call, receive, send)
         except (NearcastError, ClientDisconnect) as error:
             await problem(error)(scope, receive, send)
@@ -228,6 +245,7 @@ class _Socket:
         try:
             call = Call(gateway, Request({**scope, "type": "http", "method": "GET"}), _named(gateway, scope))
             call.who.must(Action.LISTEN)
+            gateway.count_request(call.who)
             client = call.client
             after, keeps_cursor = await start_after(gateway, client, call.query.get("after")), is_heard(call)
         except NearcastError as error:

@@ -17,6 +17,7 @@ from nearcast.gateway.ask import Broker
 from nearcast.gateway.bodies import Statement, Taken
 from nearcast.gateway.commit import Committer, Placed
 from nearcast.gateway.delivery import Hub
+from nearcast.gateway.formats import MOST as MOST_POSITIONS
 from nearcast.gateway.formats import Fault, Lines, op_line, when
 from nearcast.gateway.hooks import MOST, Hooks
 from nearcast.gateway.identity import Identities, Identity
@@ -33,6 +34,10 @@ REMEMBERED = 10_000
 """Those who wrote of late, at most."""
 FAULTS = 100
 """The most that one answer lists."""
+BODY = 4 * 2**20
+"""Bytes of a body of one who is no operator. As many positions as may be sent at once fit."""
+WRITTEN = 16
+"""Bytes of a statement that count as one op, since reading one takes as long as several fixes."""
 JSON = "application/json"
 _encoder = msgspec.json.Encoder()
 
@@ -44,7 +49,7 @@ class Settings:
     ahead: float = 300.0
     """Seconds that a fix may be ahead of the gateway's clock."""
     body: int = 32 * 2**20
-    """Bytes of a body."""
+    """Bytes of a body; of one who is no operator, at most 4 MiB."""
     rate: float = 1000.0
     """Ops a second of one client; an operator's are not counted."""
     heartbeat: float = 15.0
@@ -89,6 +94,8 @@ class Gateway:
     layers: Layers
     rates: Rates
     hooks: Hooks
+    requests: Rates
+    """Requests and messages, whatever is in them; ``rates`` counts ops."""
     wrote: dict[str, int] = field(default_factory=dict)
     """The last packet of each of those who wrote of late, so that they read what they wrote."""
 
@@ -96,6 +103,15 @@ class Gateway:
         """Against what a client may do in a second."""
         if not who.is_operator:
             self.rates.take(who.client, ops)
+
+    def count_request(self, who: Identity) -> None:
+        """What is refused costs time as well."""
+        if not who.is_operator:
+            self.requests.take(who.client, 1)
+
+    def most(self, who: Identity) -> int:
+        """Positions of a body."""
+        return MOST_POSITIONS if who.is_operator else min(MOST_POSITIONS, self.rates.at_once)
 
     def moment(self, given: str | float | None = None) -> str | float:
         return when(given, time.time_ns() // 1000, round(self.settings.ahead * MICROS))
@@ -132,8 +148,13 @@ class Gateway:
             )
 
     def check_text(self, who: Identity, text: str) -> None:
-        if not who.is_operator and len(text.encode("utf-8", "replace")) > self.settings.text:
+        """Before it is read: whoever writes long ones may write fewer, also of those that mean nothing."""
+        if who.is_operator:
+            return
+        size = len(text.encode("utf-8", "replace"))
+        if size > self.settings.text:
             raise GatewayError(413, f"a statement has at most {self.settings.text:,} bytes", "text")
+        self.count(who, min(size // WRITTEN, self.rates.at_once))
 
     def cost(self, who: Identity) -> int | None:
         """What a question may cost."""
@@ -196,6 +217,8 @@ class Call:
     async def body(self) -> bytes:
         """All of the body, unless it is too large."""
         most = self.gateway.settings.body
+        if not self.who.is_operator:
+            most = min(most, BODY)
         refusal = GatewayError(413, f"a body has at most {most:,} bytes")
         said = self.request.headers.get("content-length", "0")
         if said.isdigit() and int(said) > most:

@@ -77,7 +77,7 @@ async def post_positions(call: Call) -> Response:
         for client in read.forgotten:
             await gateway.hooks.forget(client)
     else:
-        read = read_positions(body, call.who, now, ahead, call.query.get("client"))
+        read = read_positions(body, call.who, now, ahead, call.query.get("client"), gateway.most(call.who))
     return answer(await gateway.taking(call.who, read), 202)
 
 
@@ -362,6 +362,9 @@ async def get_cursor(call: Call) -> Response:
 
 async def put_cursor(call: Call) -> Response:
     heard = await call.decoded(Heard)
+    last = (await call.gateway.hub.outbox.extent()).last
+    if not 0 <= heard.sequence <= last:
+        raise GatewayError(422, f"events go from 0 to {last}, so nobody has heard {heard.sequence}", "sequence")
     await call.gateway.cursors.write(call.client, heard.sequence)
     return answer(Heard(await call.gateway.cursors.read(call.client)))
 

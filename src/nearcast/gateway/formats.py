@@ -17,7 +17,7 @@ from nearcast.language.oplog import decode_op
 from nearcast.model import op as ops
 from nearcast.model.moment import MICROS, parse_time, time_text
 
-__all__ = ["Fault", "Lines", "Position", "op_line", "owntracks_fix", "read_lines", "read_positions", "when"]
+__all__ = ["MOST", "Fault", "Lines", "Position", "op_line", "owntracks_fix", "read_lines", "read_positions", "when"]
 
 Scalar = bool | int | float | str
 EXACT = 2**52
@@ -106,8 +106,17 @@ def op_line(op: dict[str, Any]) -> bytes:
 # ---- positions -----------------------------------------------------------------------------------------
 
 
-def read_positions(body: bytes, who: Identity, now: int, ahead: int, named: str | None = None) -> Lines:
-    """The lines of a body of positions, for whoever asks, or for the client that is ``named`` where none is in it."""
+MOST = 100_000
+"""Positions of one body."""
+
+
+def read_positions(
+    body: bytes, who: Identity, now: int, ahead: int, named: str | None = None, most: int = MOST
+) -> Lines:
+    """The lines of a body of positions, for whoever asks, or for the client that is ``named`` where none is in it.
+
+    More than ``most`` are refused before a closer look: what is wrong with each of a million takes seconds to say.
+    """
     try:
         found = _plain.decode(body)
     except msgspec.ValidationError:
@@ -118,7 +127,10 @@ def read_positions(body: bytes, who: Identity, now: int, ahead: int, named: str 
     if isinstance(found, Position):
         found = [found]
     owner = who.acting_for(named)
-    for index, position in enumerate(_others(_decoded(body)) if found is None else found):
+    data = _listed(_decoded(body)) if found is None else found
+    if len(data) > most:
+        raise GatewayError(413, f"{len(data):,} positions at once are too many; {most:,} is the most")
+    for index, position in enumerate(_others(data) if found is None else found):
         if isinstance(position, Fault):
             read.faults.append(Fault(index, position.reason, position.field))
             continue
@@ -173,13 +185,18 @@ def _decoded(body: bytes) -> Any:
         raise GatewayError(400, f"not JSON: {error}") from None
 
 
-def _others(data: Any) -> Iterator[Position | Fault]:
-    """Positions of a decoded body, whatever their format."""
+def _listed(data: Any) -> list[Any]:
+    """What may be positions."""
     if isinstance(data, dict) and data.get("type") == "FeatureCollection":
         data = data.get("features")
         if not isinstance(data, list):
             raise GatewayError(422, "a FeatureCollection has a list of features", "features")
-    for item in data if isinstance(data, list) else [data]:
+    return data if isinstance(data, list) else [data]
+
+
+def _others(data: list[Any]) -> Iterator[Position | Fault]:
+    """Positions, whatever their format."""
+    for item in data:
         try:
             yield _position(item)
         except msgspec.ValidationError as error:

@@ -22,6 +22,10 @@ class Rates:
         self._buckets: dict[str, tuple[float, float]] = {}
         """What is left, and when that was."""
 
+    @property
+    def at_once(self) -> int:
+        return int(self._most)
+
     def take(self, client: str, ops: int) -> None:
         """Count ops, or raise 429 if they are too many. Those that are refused are not counted."""
         if ops > self._most:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+from starlette.requests import ClientDisconnect
 
 from nearcast.errors import GatewayError, NearcastError
 from nearcast.gateway.bodies import Taken
@@ -147,7 +148,8 @@ class Talk:
         """Until either side goes."""
         sending = asyncio.create_task(self._events())
         try:
-            await self._hear(receive)
+            with suppress(ClientDisconnect):
+                await self._hear(receive)
         finally:
             await self._write()
             self._feed.close()
@@ -173,12 +175,17 @@ class Talk:
                 await self._send({"type": "websocket.close", "code": code})
 
     async def _say(self, value: Any) -> None:
-        await self._send({"type": "websocket.send", "text": _encoder.encode(value).decode()})
+        """A socket may be closed while something of it is still to be answered, and the server raises then."""
+        try:
+            await self._send({"type": "websocket.send", "text": _encoder.encode(value).decode()})
+        except (RuntimeError, OSError):
+            raise ClientDisconnect from None
 
     async def _hear(self, receive: Receiver) -> None:
         while (message := await receive())["type"] == "websocket.receive":
             said = message.get("text")
             ref = None
+            await self._wait()
             try:
                 heard = _in.decode(said if said is not None else message["bytes"])
                 ref = heard.ref
@@ -191,6 +198,16 @@ class Talk:
             except (msgspec.DecodeError, ValueError, RecursionError) as error:
                 await self._refuse(GatewayError(400, f"not understood: {error}"), ref)
 
+    async def _wait(self) -> None:
+        """One who says too much is read more slowly."""
+        while True:
+            try:
+                self._gateway.count_request(self._who)
+            except GatewayError as error:
+                await asyncio.sleep(error.retry_after or 1)
+            else:
+                return
+
     async def _refuse(self, error: GatewayError, ref: int | str | None) -> None:
         named = {"field": error.field} if error.field else {}
         await self._say({"error": error.reason, "status": error.status, **named, "ref": ref})
@@ -199,22 +216,23 @@ class Talk:
         gateway = self._gateway
         now, ahead = time.time_ns() // 1000, round(gateway.settings.ahead * MICROS)
         self._who.must(Action.MOVE)
-        read = read_positions(body, self._who, now, ahead, self._client)
+        read = read_positions(body, self._who, now, ahead, self._client, gateway.most(self._who))
         while len(self._tasks) >= PENDING:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         self._start(self._answer(gateway.taking(self._who, read), ref))
 
     async def _answer(self, taking: Awaitable[Taken], ref: int | str | None) -> None:
-        try:
-            taken = await taking
-        except GatewayError as error:
-            await self._refuse(error, ref)
-        else:
-            await self._say({**msgspec.to_builtins(taken), "ref": ref})
+        with suppress(ClientDisconnect):
+            try:
+                taken = await taking
+            except GatewayError as error:
+                await self._refuse(error, ref)
+            else:
+                await self._say({**msgspec.to_builtins(taken), "ref": ref})
 
     def _heard(self, sequence: int) -> None:
-        """The cursor is written soon, and once for many acks."""
-        self._acked = max(self._acked, sequence)
+        """The cursor is written soon, and once for many acks. Nobody has heard what was never sent."""
+        self._acked = max(self._acked, min(sequence, self._feed.reached))
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(CURSOR, lambda: self._start(self._write()))
 
