@@ -220,9 +220,9 @@ async def taken(of: queue.Queue[Any]) -> Any:
     return of.get()
 
 
-async def until(what: str, is_so: Callable[[], Any]) -> Any:
+async def until(what: str, is_so: Callable[[], Any], patience: float = PATIENCE) -> Any:
     """What it gives, once that is something."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while True:
         found = is_so()
         if asyncio.iscoroutine(found):

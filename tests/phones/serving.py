@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from nearcast.language.oplog import decode_op
 from nearcast.log.export import export
 from nearcast.log.server import url_of
 from nearcast.model.op import Op
+
+STARTS = 180
+"""Seconds until a system is there, on a machine that has never compiled it and is busy."""
 
 
 @dataclass
@@ -44,6 +48,14 @@ class Served:
         return [decode_op(line) for line in out.read_bytes().splitlines()]
 
 
+def first_words(process: subprocess.Popen[str]) -> str:
+    """What it says once it is there: the first line."""
+    assert process.stdout is not None
+    is_there, _, _ = select.select([process.stdout], [], [], STARTS)
+    assert is_there, f"nothing was said in {STARTS} s"
+    return process.stdout.readline()
+
+
 @contextmanager
 def served(folder: Path, *options: str) -> Iterator[Served]:
     words = ["serve", "--data", str(folder / "data"), "--port", "0", "--mqtt", "0", "--json", *options]
@@ -52,8 +64,7 @@ def served(folder: Path, *options: str) -> Iterator[Served]:
             [sys.executable, "-m", "nearcast.cli", *words], stdout=subprocess.PIPE, stderr=errors, text=True
         )
     try:
-        assert process.stdout is not None
-        yield Served(process, folder / "data", json.loads(process.stdout.readline()))
+        yield Served(process, folder / "data", json.loads(first_words(process)))
     finally:
         process.terminate()
         process.communicate(timeout=30)

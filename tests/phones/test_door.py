@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import ssl
 import time
@@ -21,6 +22,8 @@ from nearcast.phones.door import Limits
 from nearcast.phones.frames import Code, Connect
 from tests.phones.running import Handset, Stage, fresh, location, native, taken, until
 
+FUZZ = int(os.environ.get("FUZZ", "300"))
+"""Connections that are not MQTT, or not for long."""
 REFUSED = 128
 """The code of a subscription that is not granted."""
 
@@ -294,11 +297,11 @@ async def test_topics_and_connections_are_counted(stage: Stage) -> None:
 async def test_bytes_that_are_not_mqtt_do_no_harm(stage: Stage) -> None:
     ann = fresh("ann")
     token = stage.token(ann)
-    dice = random.Random(6)
+    dice = random.Random(FUZZ)
     async with stage.phones() as phones:
         with Handset(ann, token, phones.port) as handset:
             assert await handset.answer() == 0
-            for number in range(300):
+            for number in range(FUZZ):
                 reader, writer = await asyncio.open_connection("127.0.0.1", phones.port)
                 junk = dice.randbytes(dice.randrange(200))
                 hello = Connect(f"x{number}", ann, token).encoded()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from nearcast.serve import free_port
+from tests.phones.serving import first_words
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "phone.md"
@@ -33,15 +34,14 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, in
     words = command.removeprefix("$ nearcast ").replace("1883", str(mqtt)).split()
     with (folder / "errors").open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "nearcast.cli", *words, "--port", str(port)],
+            [sys.executable, "-m", "nearcast.cli", *words, "--port", str(port), "--brokers", "1"],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
         )
     try:
-        assert process.stdout is not None
-        said = [process.stdout.readline() for _ in shown]
+        said = [first_words(process), process.stdout.readline() if process.stdout else ""]
         assert said[0].startswith(f"nearcast is at http://127.0.0.1:{port} (operator token: ")
         assert said[1].strip() == shown[1].replace("1883", str(mqtt))
         yield folder, mqtt

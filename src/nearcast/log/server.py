@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from nearcast.errors import LogError
 from nearcast.log.users import INTERNAL, Listener, User, password_of, with_credentials
 
-__all__ = ["NatsServer", "die_with_parent", "url_of"]
+__all__ = ["MQTT_AGAIN", "NatsServer", "die_with_parent", "url_of"]
 
 PATIENCE = 30.0
 """Seconds for a server to read its folder and listen, and to stop again."""
@@ -33,6 +33,8 @@ _SHOWN = 5
 _EVERYWHERE = ("0.0.0.0", "::")
 _TAKEN, _NOT_TAKEN = "Reloaded server configuration", "Failed to reload server configuration:"
 """What the server says in its log after it was asked to read its configuration again."""
+MQTT_AGAIN = 5.0
+"""Seconds after which it sends an MQTT message again that was not acknowledged, also to one that has come back."""
 _MQTT_NAME = "nearcast"
 """The server's name, which it insists on if it speaks MQTT."""
 _MQTT_KEPT = "336h"
@@ -224,7 +226,11 @@ def _settings(folder: Path, listener: Listener, mqtt: int | None, lazy: bool, ma
     }
     if mqtt is not None:
         said["server_name"] = _MQTT_NAME
-        said["mqtt"] = {"listen": f"127.0.0.1:{mqtt}", "consumer_inactive_threshold": _MQTT_KEPT}
+        said["mqtt"] = {
+            "listen": f"127.0.0.1:{mqtt}",
+            "ack_wait": f"{MQTT_AGAIN:g}s",
+            "consumer_inactive_threshold": _MQTT_KEPT,
+        }
         said["jetstream"] |= {"limits": {"default_max_consumers": _CONSUMERS}}
     return said
 

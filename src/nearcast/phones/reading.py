@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
@@ -57,6 +58,20 @@ def _topic(message: Message) -> Topic:
     return topic
 
 
+def _moment(message: Message) -> float:
+    """Where a message belongs among others: what says no time comes first, and that a phone was lost comes last."""
+    try:
+        said = msgspec.json.decode(message.payload, type=_Timed)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return -math.inf
+    return {"location": said.tst, "transition": said.tst, "lwt": math.inf}.get(said.type, -math.inf)
+
+
+class _Timed(msgspec.Struct):
+    tst: float
+    type: str = msgspec.field(name="_type")
+
+
 class _Last:
     """What each said last: where it was, when, and what it said of itself."""
 
@@ -83,6 +98,9 @@ class Reading:
         self._ahead, self._end = round(ahead * MICROS), end
         self._begin: Callable[[str], None] | None = None
         self._queue: asyncio.Queue[Message] = asyncio.Queue()
+        self._held: list[Message] | None = None
+        """What is held back, if something is."""
+        self._timer: asyncio.TimerHandle | None = None
         self._last: OrderedDict[str, _Last] = OrderedDict()
         self._has_layer = False
         self.counts: Counter[str] = Counter()
@@ -90,7 +108,25 @@ class Reading:
         self._spoken = time.monotonic()
 
     def take(self, message: Message) -> None:
-        self._queue.put_nowait(message)
+        if self._held is None:
+            self._queue.put_nowait(message)
+        else:
+            self._held.append(message)
+
+    def hold(self, seconds: float) -> None:
+        """Hold back what comes for so long. Then take it in the order of its times.
+
+        A server sends what was not acknowledged once more, but after a while, and what is newer before that.
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+        self._held = self._held or []
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._release)
+
+    def _release(self) -> None:
+        held, self._held = self._held or [], None
+        for message in sorted(held, key=_moment):
+            self._queue.put_nowait(message)
 
     def where(self, client: str) -> tuple[float, float, float] | None:
         """Where a client is, as far as it was heard of."""

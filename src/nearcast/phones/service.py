@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from nats.js import errors as stream_errors
+
 from nearcast.errors import LogError
 from nearcast.gateway.ask import Broker
 from nearcast.gateway.commit import Committer
@@ -18,6 +20,8 @@ from nearcast.gateway.identity import Identities
 from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.outbox import Cursors
+from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.server import MQTT_AGAIN
 from nearcast.log.topics import ROOT
 from nearcast.phones.door import Door, Limits, Upstream
 from nearcast.phones.messages import ABOUTS
@@ -30,6 +34,10 @@ __all__ = ["Phones", "Settings", "run_phones"]
 
 NAME = "nearcast-phones"
 """The session's name. What was not taken waits for it."""
+STREAM, MESSAGES = "$MQTT_msgs", "$MQTT.msgs."
+"""Where the server keeps messages of QoS 1, and what it puts before their subjects."""
+CONSUMERS = 256
+"""Of which it lists so many at a time."""
 TOPICS = [f"{ROOT}/+/+" + (f"/{about}" if about else "") for about in ABOUTS]
 
 
@@ -74,7 +82,13 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
             return (await hub.outbox.extent()).last
 
         reading = Reading(register, committer, broker, ahead=settings.ahead, end=end)
-        async with Session(("127.0.0.1", settings.upstream), login, NAME, TOPICS, reading.take) as session:
+
+        async def before() -> None:
+            if await _unacked(link):
+                reading.hold(MQTT_AGAIN + 1)
+
+        address = ("127.0.0.1", settings.upstream)
+        async with Session(address, login, NAME, TOPICS, reading.take, before) as session:
             telling = Telling(register, hub, Cursors(link), session, reading.where, reading.say)
             for client in register.phones:
                 telling.begin(client)
@@ -113,6 +127,23 @@ def _ending_with(tasks: list[asyncio.Task[None]]) -> Iterator[None]:
         if errors:
             raise errors[0] from None
         raise
+
+
+async def _unacked(link: Link) -> int:
+    """Messages that the server has sent, and that nobody said to have taken."""
+    wanted = {MESSAGES + topic.replace("/", ".").replace("+", "*") for topic in TOPICS}
+    count = offset = 0
+    with explained(link.url, STREAM):
+        jetstream = link.log.client.jetstream(timeout=PATIENCE)
+        while True:
+            try:
+                page = await jetstream.consumers_info(STREAM, offset=offset)
+            except stream_errors.NotFoundError:
+                return 0
+            count += sum(found.num_ack_pending or 0 for found in page if found.config.filter_subject in wanted)
+            offset += len(page)
+            if len(page) < CONSUMERS:
+                return count
 
 
 def _login(url: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -17,7 +17,7 @@ from typing import Any, Self
 from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
-from nearcast.errors import LogError
+from nearcast.errors import LogError, NearcastError
 
 __all__ = ["Message", "Session"]
 
@@ -53,9 +53,10 @@ class Session:
         name: str,
         topics: Sequence[str],
         take: Callable[[Message], None],
+        before: Callable[[], Awaitable[None]],
     ) -> None:
-        """``take`` is called with each message, which is `ack`-ed later."""
-        self._address, self._topics, self._take = address, topics, take
+        """``take`` is called with each message, to be `ack`-ed later; ``before`` is awaited before each connection."""
+        self._address, self._topics, self._take, self._before = address, topics, take, before
         self._connections = 0
         self._is_connected = False
         self._told: dict[int, asyncio.Future[None]] = {}
@@ -138,12 +139,13 @@ class Session:
         while True:
             if self._client.socket() is None:
                 try:
+                    await self._before()
                     if is_new:
                         self._client.connect(*self._address, keepalive=KEEP_ALIVE)
                     else:
                         self._client.reconnect()
                     is_new, wait = False, SOON
-                except OSError:
+                except (OSError, NearcastError):
                     await asyncio.sleep(wait)
                     wait = min(LATE, wait * 2)
                     continue
