@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +20,10 @@ import httpx
 from nearcast.gateway.grants import Role
 from nearcast.gateway.identity import add_token
 
-__all__ = ["House", "Probe", "Sizes", "open_house"]
+__all__ = ["CASES", "House", "Probe", "Sizes", "open_house"]
 
+CASES = int(os.environ.get("DOOR_CASES", "200"))
+"""What is sent to each door."""
 NAMES = ("broker", "gateway", "phones", "webhooks")
 CLIENTS = 8
 """So many strangers, as each has only so many requests a second."""
@@ -81,6 +84,22 @@ class House:
     def said(self) -> str:
         """What the processes complained of."""
         return self._errors.read_text()
+
+    def withstands(self, name: str, first: Callable[[], object], then: Callable[[], Counter[str]]) -> None:
+        """The first to have all warm, then the rest, with a normal client beside it."""
+        probe, began = Probe(self.url, self.tokens["normal"]), time.monotonic()
+        with probe.running():
+            first()
+            time.sleep(1)
+            warm = self.sizes()
+            with self.unmoved(warm, probe):
+                came = then()
+        now = self.sizes()
+        print(f"\n{name}: {came.total():,} in {time.monotonic() - began:.0f} s: {dict(came)}")  # noqa: T201
+        print(f"  a normal client: {probe.figures}")  # noqa: T201
+        for process, megabytes in now.megabytes.items():
+            files = f"{warm.files[process]} → {now.files[process]} files"
+            print(f"  {process}: {warm.megabytes[process]:.1f} → {megabytes:.1f} MB, {files}")  # noqa: T201
 
     @contextmanager
     def unmoved(self, warm: Sizes, probe: Probe) -> Iterator[None]:

@@ -6,10 +6,8 @@ A run sends a few hundred cases to each door; DOOR_CASES says how many, and `mak
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -18,12 +16,11 @@ import pytest
 
 from nearcast.gateway.routes import ROUTES
 from tests.fuzz.hostile import Hostile
-from tests.fuzz.house import House, Probe, open_house
+from tests.fuzz.house import CASES, House
 from tests.fuzz.test_fuzz import STATEMENTS
 from tests.fuzz.wire import Answer, Line, connect_packet, request, upgrade
 from tests.seeds import FIRST_SEED
 
-CASES = int(os.environ.get("DOOR_CASES", "200"))
 WARM = min(CASES, 4000)
 AT_ONCE = 8
 STATEMENT = b'{"text": "SELECT WHERE &location WITHIN 1 km OF #location"}'
@@ -52,28 +49,13 @@ Door = Callable[[House, Hostile, int], Awaitable[Counter[str]]]
 """Sends so many cases, and counts what came of them."""
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with open_house(tmp_path_factory.mktemp("doors")) as running:
-        yield running
-
-
 def besiege(house: House, door: Door) -> None:
     """Send a first part to have all warm, then the rest, with a normal client beside it."""
-    probe = Probe(house.url, house.tokens["normal"])
-    began = time.monotonic()
-    with probe.running():
-        asyncio.run(_all(house, door, FIRST_SEED, WARM))
-        time.sleep(2)
-        warm = house.sizes()
-        with house.unmoved(warm, probe):
-            came = asyncio.run(_all(house, door, FIRST_SEED + 1, CASES))
-    now = house.sizes()
-    print(f"\n{door.__name__}: {CASES:,} cases, {WARM:,} before, in {time.monotonic() - began:.0f} s; {dict(came)}")  # noqa: T201
-    print(f"  a normal client: {probe.figures}")  # noqa: T201
-    for name, megabytes in now.megabytes.items():
-        files = f"{warm.files[name]} → {now.files[name]} files"
-        print(f"  {name}: {warm.megabytes[name]:.1f} → {megabytes:.1f} MB, {files}")  # noqa: T201
+
+    def send(seed: int, cases: int) -> Counter[str]:
+        return asyncio.run(_all(house, door, seed, cases))
+
+    house.withstands(door.__name__, lambda: send(FIRST_SEED, WARM), lambda: send(FIRST_SEED + 1, CASES))
 
 
 async def _all(house: House, door: Door, seed: int, cases: int) -> Counter[str]:

@@ -19,15 +19,20 @@ _REF = "#/components/schemas/{name}"
 
 
 def openapi() -> dict[str, Any]:
-    kinds = [kind for way in ROUTES for kind in (way.takes, way.gives) if kind is not None]
+    told = [kind for way in ROUTES for kind in (way.takes, way.gives, way.also and way.also[1])]
+    kinds = [kind for kind in told if kind is not None]
     schemas, components = msgspec.json.schema_components([*kinds, Problem], ref_template=_REF)
     known = dict(zip(map(id, kinds), schemas, strict=False))
     paths: dict[str, Any] = {}
     for way in ROUTES:
         paths.setdefault(_path(way), {})[way.method.lower()] = _operation(way, known)
     paths["/v1/events"] = {"get": _events()}
-    for path, does in (("/v1/health", "Whether it works"), ("/v1/openapi.json", "This document")):
-        paths[path] = {"get": {"summary": does, "security": [], "responses": {"200": {"description": "It is so."}}}}
+    for path, does, statuses in (
+        ("/v1/health", "Whether it works", (200, 503)),
+        ("/v1/openapi.json", "This document", (200,)),
+    ):
+        responses = {str(status): {"description": HTTPStatus(status).phrase} for status in statuses}
+        paths[path] = {"get": {"summary": does, "security": [], "responses": responses}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -52,19 +57,24 @@ def _path(way: Way) -> str:
 def _operation(way: Way, known: dict[int, Any]) -> dict[str, Any]:
     parameters = [_parameter(name, "path") for name in re.findall(r"{(\w+)", way.path)]
     parameters += [_parameter(name, "query") for name in (*way.query, "client")]
-    done: dict[str, Any] = {"description": HTTPStatus(way.status).phrase}
-    if way.gives is not None:
-        done["content"] = {"application/json": {"schema": known[id(way.gives)]}}
+    done = {
+        str(status): {"description": HTTPStatus(status).phrase, **_content(gives, known)}
+        for status, gives in ((way.status, way.gives), *([way.also] if way.also else []))
+    }
     operation: dict[str, Any] = {
         "summary": way.does,
         "operationId": re.sub(r"\W+", "_", f"{way.method.lower()}{_path(way).removeprefix('/v1')}").strip("_"),
         "parameters": parameters,
-        "responses": {str(way.status): done, **_refusals()},
+        "responses": {**done, **_refusals()},
     }
     if way.takes is not None:
         content = {media: {"schema": _schema(media, known[id(way.takes)])} for media in way.media}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
+
+
+def _content(gives: Any, known: dict[int, Any]) -> dict[str, Any]:
+    return {} if gives is None else {"content": {"application/json": {"schema": known[id(gives)]}}}
 
 
 def _schema(media: str, schema: Any) -> Any:

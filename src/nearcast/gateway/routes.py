@@ -29,6 +29,8 @@ class Way:
     status: int = 200
     query: tuple[str, ...] = ()
     media: tuple[str, ...] = ("application/json",)
+    also: tuple[int, Any] | None = None
+    """Another status, and what it gives."""
 
     @property
     def name(self) -> str:
@@ -119,7 +121,14 @@ _WEBHOOKS = [
 
 _TOKENS = [
     Way(
-        "POST", "/v1/tokens", Action.ISSUE, "Make a token", token_doors.post_token, token_doors.Wanted, token_doors.Made
+        "POST",
+        "/v1/tokens",
+        Action.ISSUE,
+        "Make a token",
+        token_doors.post_token,
+        token_doors.Wanted,
+        token_doors.Made,
+        201,
     ),
     Way(
         "GET", "/v1/tokens", Action.ISSUE, "All tokens, by their ids", token_doors.get_tokens, gives=token_doors.Tokens
@@ -161,10 +170,11 @@ ROUTES: list[Way] = [
         "POST",
         "/v1/readings",
         Action.EMIT,
-        "Emit a reading of a source",
+        "Emit readings of a source: one, which is applied, or many, which are on disk",
         doors.post_readings,
         list[Reading] | Reading,
         Written,
+        also=(202, Taken),
     ),
     Way("GET", "/v1/client", Action.ASK, "Who one is, where, and what one said of oneself", doors.get_client),
     Way("PATCH", "/v1/client", Action.DESCRIBE, "Say what one is like", doors.patch_client, Particulars, Written),
