@@ -60,8 +60,8 @@ class Settings:
     """Publications of one client, and as many subscriptions; an operator's own are not counted."""
     text: int = 2**14
     """Bytes of a client's statement. A polygon of some hundred corners fits."""
-    cost: int = 200_000
-    """Conditions that a client's statement may have a broker ask at once, about."""
+    cost: int = 50_000
+    """Conditions that a client's statement may have a broker ask at once, about: it takes half a second."""
     webhooks: int = MOST
     """Webhooks of one client."""
     private: bool = False
