@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench soak soak-live clean
+.PHONY: help setup demo test check bench audit soak soak-live clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,7 +40,13 @@ check: setup ## Lint, check the format, the types and the direction of imports
 bench: setup ## Measure the language, as JSON
 	$(BIN)/nearcast bench language --json
 
-soak: setup ## Look for disagreements with fresh random tests, for SOAK=60 minutes
+audit: setup ## Ask the advisory database about every pinned version; needs the internet
+	@$(BIN)/python -m venv $(VENV)/audit
+	@$(VENV)/audit/bin/python -m pip install -qq --disable-pip-version-check --no-input pip-audit \
+		|| { echo "error: pip-audit cannot be fetched; without the internet, tests/test_dependencies.py is the audit" >&2; exit 1; }
+	$(VENV)/audit/bin/python -m pip_audit --no-deps --disable-pip -r requirements.txt
+
+soak: setup ## Have strangers at every door, then look for disagreements with fresh random tests, for SOAK=60 minutes
 	@$(BIN)/python tools/soak.py $(SOAK)
 
 soak-live: setup ## Load the live broker for SOAK=60 minutes, and see that memory, latency and files do not grow

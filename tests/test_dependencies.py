@@ -53,7 +53,7 @@ def needed(name: str, extras: frozenset[str] = frozenset()) -> Iterator[tuple[st
 
 def closure(*begin: str) -> set[str]:
     """All that these need, and they themselves."""
-    todo = [(canonicalize_name(name), frozenset[str]()) for name in begin]
+    todo: list[tuple[str, frozenset[str]]] = [(canonicalize_name(name), frozenset()) for name in begin]
     seen = set(todo)
     while todo:
         for found in needed(*todo.pop()):
