@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+from nearcast.gateway.grants import Role
+from nearcast.log.topics import Topic
 from nearcast.model.op import Move, SetClient
+from nearcast.phones.messages import Heard
+from nearcast.phones.messages import understand as as_it_is
 from tests.phones.running import Handset, Stage, fresh, location, until
 
 HOME = {"_type": "waypoint", "desc": "Home", "lat": 30.27, "lon": -97.74, "rad": 100, "tst": 1700000000, "rid": "r1"}
@@ -114,6 +118,27 @@ async def test_what_cannot_be_understood_is_counted_and_stops_nothing(stage: Sta
     assert counts["no waypoint"] == 2
     assert counts["unknown type"] == counts["steps"] == counts["empty"] == 1
     assert await moves(stage, ann) == [(1.0, 1.0)]
+
+
+async def test_nothing_comes_again_and_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what can never be kept, nor what we did not foresee."""
+    boss, ann = fresh("boss"), fresh("ann")
+    token = stage.token(boss, Role.OPERATOR)
+
+    def understand(topic: Topic, *rest: Any) -> Heard:
+        if topic.device == "odd":
+            raise ZeroDivisionError
+        return as_it_is(topic, *rest)
+
+    monkeypatch.setattr("nearcast.phones.reading.understand", understand)
+    async with stage.phones() as phones:
+        with Handset(boss, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            handset.send(location(1, 1), user="x" * 2000)
+            handset.send(location(1, 1), "odd", user=ann)
+            await handset.sent(location(2, 2), user=ann)
+            await until("it goes on", lambda: _has(stage, ann, 1))
+            assert (phones.reading.counts["topic"], phones.reading.counts["unforeseen"]) == (1, 1)
 
 
 async def test_a_message_that_comes_twice_is_stale(stage: Stage) -> None:
@@ -329,6 +354,23 @@ async def test_what_was_told_while_the_process_was_away_is_passed_on(stage: Stag
             assert [one["desc"] for one in told] == ["Home"] * 3
             await asyncio.sleep(0.3)
             assert handset.rest() == []
+
+
+async def test_a_process_that_begins_again_tells_nothing_of_what_is_as_it_was(stage: Stage) -> None:
+    ann = fresh("ann")
+    token = stage.token(ann)
+    here = {"_type": "waypoint", "lat": AT_HOME[1], "lon": AT_HOME[0], "rad": 500, "tst": 9, "desc": "Block"}
+    for waypoint in (HOME, here):
+        async with stage.phones() as phones:
+            with Handset(ann, token, phones.port) as handset:
+                assert await handset.answer() == 0
+                await handset.listen(f"owntracks/{ann}/+/event")
+                await handset.sent(location(*AT_HOME))
+                await handset.sent(waypoint, about="waypoint")
+                told = await handset.told()
+                assert (told["event"], told["desc"]) == ("enter", waypoint["desc"])
+                await asyncio.sleep(0.3)
+                assert handset.rest() == []
 
 
 async def test_devices_are_not_without_number(stage: Stage) -> None:

@@ -16,17 +16,18 @@ from typing import Any
 
 import msgspec
 
-from nearcast.errors import GatewayError, NearcastError
+from nearcast.errors import GatewayError, LogError, NearcastError
 from nearcast.gateway.ask import Broker
 from nearcast.gateway.commit import Committer, Placed
 from nearcast.gateway.formats import op_line, when
+from nearcast.log.subjects import out_subject
 from nearcast.log.topics import Topic, read_topic
 from nearcast.model.moment import MICROS
 from nearcast.phones.messages import ABOUTS, OWN, Heard, NotUnderstood, Scalar, Waypoint, understand
 from nearcast.phones.register import Mark, Phone, Register
 from nearcast.phones.session import Message
 
-__all__ = ["ANYWHERE", "PREFIX", "Reading", "waypoint_text"]
+__all__ = ["ANYWHERE", "CURSOR", "PREFIX", "Reading", "waypoint_text"]
 
 AT_ONCE = 500
 """Messages that are taken together."""
@@ -42,6 +43,8 @@ ANYWHERE = "nearcast/anywhere"
 """A layer with one region. Whoever subscribes to it matches or not by where it is itself, and by nothing else."""
 PREFIX = "waypoint/"
 """What the ids of subscriptions for waypoints begin with."""
+CURSOR = "phones:"
+"""What the names of their cursors begin with: by other doors a client has another one."""
 logger = logging.getLogger(__name__)
 
 
@@ -55,6 +58,10 @@ def _topic(message: Message) -> Topic:
     topic = read_topic(message.topic)
     if topic is None or topic.about not in ABOUTS:
         raise NotUnderstood("topic", "no client, no device, or something else")
+    try:
+        out_subject(CURSOR + topic.client)
+    except LogError as error:
+        raise NotUnderstood("topic", str(error)) from None
     return topic
 
 
@@ -103,6 +110,7 @@ class Reading:
         self._timer: asyncio.TimerHandle | None = None
         self._last: OrderedDict[str, _Last] = OrderedDict()
         self._has_layer = False
+        self._checking: set[asyncio.Task[None]] = set()
         self.counts: Counter[str] = Counter()
         """Messages by what became of them: ``taken``, or why they were not."""
         self._spoken = time.monotonic()
@@ -187,6 +195,10 @@ class Reading:
             return []
         except NearcastError as error:
             self._count("refused", f"{message.topic!r:.80}: {error}")
+            return []
+        except Exception:  # one that we did not foresee must not come again and again
+            self._count("unforeseen", f"{message.topic!r:.80}")
+            logger.exception("a message was not taken")
             return []
         self.counts["taken"] += 1
         self.counts["faults"] += len(heard.fixes.faults)
@@ -283,22 +295,20 @@ class Reading:
             await self._until(lambda: self._register.save(phone))
 
     async def _write(self, client: str, ops: list[dict[str, Any]]) -> None:
-        await self._define()
         now = when(None, time.time_ns() // 1000, self._ahead)
-        placed = await self.commit([op_line({**op, "time": now, "client": client}) for op in ops])
+        lines = [op_line({**op, "time": now, "client": client}) for op in ops]
+        if not self._has_layer:  # once: where it is there already, this changes nothing
+            lines.insert(0, op_line({"op": "layer", "time": now, "text": f"LAYER '{ANYWHERE}' ('here' AT POINT(0 0))"}))
+        placed = await self.commit(lines)
+        self._has_layer = True
+        checking = asyncio.create_task(self._check(client, placed))
+        self._checking.add(checking)
+        checking.add_done_callback(self._checking.discard)
+
+    async def _check(self, client: str, placed: Placed) -> None:
+        """Whether the kernel took it. Nobody waits for that: a broker may be away for a while."""
         try:
             await self._broker.check(placed)
         except GatewayError as error:
             if error.status != 503:
                 self._count("refused", f"{client!r}: {error}")
-
-    async def _define(self) -> None:
-        """The layer, if it is not there. It is asked for once."""
-        if self._has_layer:
-            return
-        asked = await self._until(lambda: self._broker.ask("layers"))
-        if ANYWHERE not in (layer["name"] for layer in msgspec.json.decode(asked)["layers"]):
-            now = when(None, time.time_ns() // 1000, self._ahead)
-            text = f"LAYER '{ANYWHERE}' ('here' AT POINT(0 0))"
-            await self.commit([op_line({"op": "layer", "time": now, "text": text})])
-        self._has_layer = True

@@ -19,7 +19,7 @@ from nearcast.gateway.events import Event
 from nearcast.gateway.outbox import Cursors
 from nearcast.log.topics import topic_of
 from nearcast.phones.messages import Scalar, transition
-from nearcast.phones.reading import PREFIX
+from nearcast.phones.reading import CURSOR, PREFIX
 from nearcast.phones.register import Register
 from nearcast.phones.session import Session
 
@@ -31,8 +31,6 @@ FAR = 1000
 """Notifications of others after which that is worth a write."""
 AGAIN = 1.0
 """Seconds before what did not work is tried again."""
-CURSOR = "phones:"
-"""What the names of cursors begin with: by other doors a client has another one."""
 logger = logging.getLogger(__name__)
 
 
