@@ -41,6 +41,8 @@ __all__ = ["create_app", "open_gateway"]
 BEARER = "bearer."
 """What a token begins with where a browser can only name a subprotocol."""
 PROTOCOL = "nearcast"
+REQUESTS = 100.0
+"""Requests a second that a client may make in any case, however few ops it may write: a page asks often."""
 BROKER = PATIENCE
 """Seconds for a broker to answer."""
 logger = logging.getLogger(__name__)
@@ -69,7 +71,7 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
             layers,
             Rates(settings.rate),
             Hooks(link, settings.webhooks),
-            Rates(settings.rate),
+            Rates(max(settings.rate, REQUESTS)),
         )
         await committer.close()
 

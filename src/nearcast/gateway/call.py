@@ -36,8 +36,10 @@ FAULTS = 100
 """The most that one answer lists."""
 BODY = 4 * 2**20
 """Bytes of a body of one who is no operator. As many positions as may be sent at once fit."""
+BRIEF = 512
+"""Bytes that a statement may have to count as one op;"""
 WRITTEN = 16
-"""Bytes of a statement that count as one op, since reading one takes as long as several fixes."""
+"""of a longer one so many more count as another, since reading it takes as long as several fixes."""
 JSON = "application/json"
 _encoder = msgspec.json.Encoder()
 
@@ -154,7 +156,7 @@ class Gateway:
         size = len(text.encode("utf-8", "replace"))
         if size > self.settings.text:
             raise GatewayError(413, f"a statement has at most {self.settings.text:,} bytes", "text")
-        self.count(who, min(size // WRITTEN, self.rates.at_once))
+        self.count(who, min(max(0, size - BRIEF) // WRITTEN, self.rates.at_once))
 
     def cost(self, who: Identity) -> int | None:
         """What a question may cost."""
