@@ -281,7 +281,7 @@ async def test_one_that_sends_too_much_is_read_more_slowly_and_loses_nothing(sta
             for _ in range(60):
                 await taken(handset.acked)
             assert time.monotonic() > began + 1, "50 at once, then 5 a second"
-        await until("60 moves in the log", lambda: _moves(stage, ann, 60))
+        await until("60 moves in the log", lambda: _moves(stage, ann, 60), patience=90)
 
 
 async def test_topics_and_connections_are_counted(stage: Stage) -> None:
