@@ -10,14 +10,12 @@ import os
 import resource
 from pathlib import Path
 
-import numpy as np
-
-from nearcast.bench.webhooks import SLOW, Size, crowd, delivering, measured
+from nearcast.bench.webhooks import SLOW, Size, crowd, delivering, measured, typical
 from nearcast.log.server import NatsServer
 
 ENDPOINTS = int(os.environ.get("ENDPOINTS", "100"))
 IS_FULL = ENDPOINTS >= 1000
-SECONDS, ROUNDS = (2.0, 15) if IS_FULL else (1.0, 3)
+SECONDS, ROUNDS = (2.0, 12) if IS_FULL else (1.0, 2)
 SPARE = 5.0 if IS_FULL else 100.0
 """Milliseconds that nobody would call a delay. A machine that is busy with other tests has its own."""
 
@@ -28,11 +26,11 @@ async def test_the_rest_see_no_added_delay(server: NatsServer) -> None:
     size = Size(ENDPOINTS, few, few, rate=max(50.0, 0.3 * ENDPOINTS), seconds=SECONDS)
     with delivering(server.url):
         beside, alone = await measured(server.url, size, ROUNDS)
-    found = {p: (np.percentile(beside, p), np.percentile(alone, p)) for p in (50, 99)}
-    print({p: [round(float(time), 2) for time in times] for p, times in found.items()})  # noqa: T201
+    found = {p: (typical(beside, p), typical(alone, p)) for p in (50, 99)}
+    print({p: [round(time, 2) for time in times] for p, times in found.items()})  # noqa: T201
     assert found[50][0] < 1.5 * found[50][1] + SPARE
     assert found[99][0] < 2.0 * found[99][1] + 5 * SPARE
-    assert max(beside) < SLOW * 1000, "someone waited for one that is slow"
+    assert max(max(turn) for turn in beside) < SLOW * 1000, "someone waited for one that is slow"
 
 
 async def test_memory_is_bounded(server: NatsServer) -> None:
