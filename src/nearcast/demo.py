@@ -29,6 +29,7 @@ from nearcast.gateway.identity import add_token
 from nearcast.language.oplog import encode_op
 from nearcast.language.parse import parse_publication
 from nearcast.log.client import Log
+from nearcast.log.ending import end
 from nearcast.log.packet import encode_lines
 from nearcast.log.server import NatsServer, die_with_parent
 from nearcast.model import op as ops
@@ -210,9 +211,7 @@ async def _played(
         async with Client(at["url"], at["token"]) as operator:
             await _told(operator, last, heard)
     finally:
-        for task in listening:
-            task.cancel()
-        await asyncio.gather(*listening, return_exceptions=True)
+        await end(*listening)
     return heard
 
 

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from nats.aio.client import Client
 from nats.js import api
 
-from nearcast.broker.service import Broker, Settings, end
+from nearcast.broker.service import Broker, Settings
 from nearcast.language.oplog import encode_op
 from nearcast.log.client import Log
 from nearcast.log.connection import connection
+from nearcast.log.ending import end
 from nearcast.log.packet import Packet, encode_lines
 from nearcast.log.subjects import BATCH, ORDINAL, OUT_STREAM, ask_subject, client_of_subject
 from nearcast.model import op as ops

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from nearcast.broker import service
 from nearcast.broker.applying import Applied, apply_packet
-from nearcast.broker.service import Broker, end
+from nearcast.broker.service import Broker
 from nearcast.broker.store import Record, Store
 from nearcast.errors import LogError
 from nearcast.language.oplog import decode_op, encode_notification, encode_op
 from nearcast.log.client import Log as OpLog
 from nearcast.log.connection import connection
+from nearcast.log.ending import end
 from nearcast.log.packet import Packet, encode_lines
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import LEASES, OPS_STREAM, OUT_STREAM, SNAPSHOTS, out_subject

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nearcast.gateway.grants import Role
+from nearcast.log.server import MQTT_AGAIN
 from nearcast.log.topics import Topic
 from nearcast.model.op import Move, SetClient
 from nearcast.phones.messages import Heard
@@ -371,6 +372,20 @@ async def test_a_process_that_begins_again_tells_nothing_of_what_is_as_it_was(st
                 assert (told["event"], told["desc"]) == ("enter", waypoint["desc"])
                 await asyncio.sleep(0.3)
                 assert handset.rest() == []
+
+
+async def test_what_is_held_back_and_comes_again_is_taken_once(stage: Stage) -> None:
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones() as phones:
+        phones.reading.hold(MQTT_AGAIN + 1)
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            for step in range(3):
+                await handset.sent(location(step, 1, time.time() - 10 + step))
+            await until("all of it", lambda: moves(stage, ann))
+        await asyncio.sleep(0.5)
+    assert len(await moves(stage, ann)) == 3
 
 
 async def test_devices_are_not_without_number(stage: Stage) -> None:

@@ -12,10 +12,11 @@ import sys
 import click
 import uvloop
 
-from nearcast.broker.service import Broker, Settings, end
+from nearcast.broker.service import Broker, Settings
 from nearcast.broker.warming import warm_up
 from nearcast.errors import NearcastError
 from nearcast.log.connection import connection
+from nearcast.log.ending import end
 
 __all__ = ["main"]
 

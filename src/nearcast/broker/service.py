@@ -29,6 +29,7 @@ from nearcast.broker.writer import Writer
 from nearcast.errors import LogError
 from nearcast.log.client import OUT_BYTES, Log
 from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.ending import end
 from nearcast.log.lease import SECONDS, Lease
 from nearcast.log.packet import Packet
 from nearcast.log.reading import Entry
@@ -36,7 +37,7 @@ from nearcast.log.subjects import OPS_STREAM
 from nearcast.log.telling import Overtaken
 from nearcast.log.ticker import Ticker
 
-__all__ = ["Broker", "Settings", "end"]
+__all__ = ["Broker", "Settings"]
 
 logger = logging.getLogger(__name__)
 
@@ -340,20 +341,3 @@ async def _any_of(*works: Coroutine[Any, Any, Any]) -> None:
     for task in tasks:
         if task in done:
             task.result()
-
-
-async def end(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel until they are done: `asyncio.wait_for`, which the client uses, may miss one (python/cpython#86296).
-
-    Whoever is cancelled while it waits here leaves none behind, either.
-    """
-    cancelled: asyncio.CancelledError | None = None
-    while waiting := [task for task in tasks if not task.done()]:
-        for task in waiting:
-            task.cancel()
-        try:
-            await asyncio.wait(waiting, timeout=0.1)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled

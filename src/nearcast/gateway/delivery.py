@@ -33,6 +33,7 @@ from nearcast.gateway.metrics import FeedMetrics
 from nearcast.gateway.outbox import Outbox, places_of, stored_of
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.ending import end
 from nearcast.log.reading import extent_of
 from nearcast.log.subjects import AHEAD_SUBJECT, OUT_STREAM, out_subject
 from nearcast.log.telling import Ahead
@@ -98,9 +99,7 @@ class Hub:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._watch is not None:
-            self._watch.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watch
+            await end(self._watch)
         self.end()
         await self._link.__aexit__(kind, error, trace)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from nearcast.errors import GatewayError, LogError
 from nearcast.log.client import Log
+from nearcast.log.ending import end
 
 __all__ = ["Link"]
 
@@ -45,9 +45,7 @@ class Link:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
             self._task = None
 
     @property

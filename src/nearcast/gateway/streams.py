@@ -21,6 +21,7 @@ from nearcast.gateway.delivery import Feed
 from nearcast.gateway.formats import read_positions
 from nearcast.gateway.grants import Action
 from nearcast.gateway.identity import Identity
+from nearcast.log.ending import end
 from nearcast.model.moment import MICROS
 
 __all__ = ["Sender", "Talk", "is_heard", "send_events", "start_after"]
@@ -153,9 +154,7 @@ class Talk:
         finally:
             await self._write()
             self._feed.close()
-            for task in (sending, *self._tasks):
-                task.cancel()
-            await asyncio.gather(sending, *self._tasks, return_exceptions=True)
+            await end(sending, *self._tasks)
 
     async def _events(self) -> None:
         """Whatever ends it, the client is told, and comes back, unless its token does not hold any more."""

@@ -108,6 +108,8 @@ class Reading:
         self._held: list[Message] | None = None
         """What is held back, if something is."""
         self._timer: asyncio.TimerHandle | None = None
+        self._open: set[tuple[int, int]] = set()
+        """Messages that came and are not acknowledged yet."""
         self._last: OrderedDict[str, _Last] = OrderedDict()
         self._has_layer = False
         self._checking: set[asyncio.Task[None]] = set()
@@ -116,6 +118,10 @@ class Reading:
         self._spoken = time.monotonic()
 
     def take(self, message: Message) -> None:
+        if message.qos:
+            if message.key in self._open:
+                return  # sent once more, since it was not acknowledged: it will be
+            self._open.add(message.key)
         if self._held is None:
             self._queue.put_nowait(message)
         else:
@@ -153,6 +159,7 @@ class Reading:
             if lines:
                 await self.commit(lines)
             for message in messages:
+                self._open.discard(message.key)
                 ack(message)
 
     async def say(self, client: str, attributes: Mapping[str, Scalar | None]) -> None:

@@ -21,6 +21,7 @@ from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.outbox import Cursors
 from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.ending import end
 from nearcast.log.server import MQTT_AGAIN
 from nearcast.log.topics import ROOT
 from nearcast.phones.door import Door, Limits, Upstream
@@ -78,10 +79,10 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
     async with link, Hub(settings.nats, broker, metrics) as hub:
         register = await Register(link).load()
 
-        async def end() -> int:
+        async def last_told() -> int:
             return (await hub.outbox.extent()).last
 
-        reading = Reading(register, committer, broker, ahead=settings.ahead, end=end)
+        reading = Reading(register, committer, broker, ahead=settings.ahead, end=last_told)
 
         async def before() -> None:
             if await _unacked(link):
@@ -101,9 +102,7 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
             finally:
                 opened.close()
                 door.close()
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                await end(*tasks)
                 await telling.close()
                 await committer.close()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +17,7 @@ from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
 from nearcast.errors import LogError, NearcastError
+from nearcast.log.ending import end
 
 __all__ = ["Message", "Session"]
 
@@ -41,6 +41,10 @@ class Message:
     qos: int
     connection: int
     """Which of our connections it came by: after another was made, the number may be another message's."""
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.connection, self.number
 
 
 class Session:
@@ -105,9 +109,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._keeping is not None:
-            self._keeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._keeping
+            await end(self._keeping)
         self._client.disconnect()
         self._client.loop_write()  # the loop may have no time for it
         for waiting in self._told.values():

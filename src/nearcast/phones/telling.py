@@ -17,6 +17,7 @@ from nearcast.errors import NearcastError
 from nearcast.gateway.delivery import Feed, Hub
 from nearcast.gateway.events import Event
 from nearcast.gateway.outbox import Cursors
+from nearcast.log.ending import end
 from nearcast.log.topics import topic_of
 from nearcast.phones.messages import Scalar, transition
 from nearcast.phones.reading import CURSOR, PREFIX
@@ -59,15 +60,11 @@ class Telling:
             self._tasks[client] = asyncio.create_task(self._run(client), name=f"nearcast phones {client}")
 
     async def close(self) -> None:
-        """Until nobody is told any more. One cancellation is not enough: the client library may keep it to itself."""
+        """Until nobody is told any more."""
         self._is_closed = True
         for feed in list(self._feeds):
             feed.close()
-        pending = set(self._tasks.values())
-        while pending:
-            for task in pending:
-                task.cancel()
-            _, pending = await asyncio.wait(pending, timeout=0.1)
+        await end(*self._tasks.values())
 
     async def _run(self, client: str) -> None:
         while not self._is_closed:

@@ -27,6 +27,7 @@ from nearcast.gateway.letters import Letters
 from nearcast.gateway.link import Link
 from nearcast.log.client import Log
 from nearcast.log.connection import explained
+from nearcast.log.ending import end
 from nearcast.log.lease import SECONDS, Lease
 from nearcast.log.subjects import HOOKS, hook_subject
 from nearcast.webhooks.cursors import HookCursors, Overtaken
@@ -166,9 +167,7 @@ class Term:
             for task in done:
                 task.result()
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end(*tasks)
 
     async def close(self, *, well: bool) -> None:
         """End all workers; if it is to end well, after the requests that are on their way."""
@@ -177,9 +176,7 @@ class Term:
             for worker, _ in self._workers.values():
                 worker.finish()
             await asyncio.wait(tasks, timeout=FINISH)
-        for task in (*tasks, *self._cleaning):
-            task.cancel()
-        await asyncio.gather(*tasks, *self._cleaning, return_exceptions=True)
+        await end(*tasks, *self._cleaning)
         await self._stack.aclose()
 
     async def _keep(self, lease: Lease) -> None:
