@@ -19,6 +19,7 @@ from nearcast.match.attributes import is_simple, said_by
 from nearcast.match.binding import Binding
 from nearcast.match.chain import Pair
 from nearcast.match.garbage import uncollected
+from nearcast.match.guard import Guard, can_guard
 from nearcast.match.indexed import Indexed, key_of
 from nearcast.match.lane import Lane, Touched
 from nearcast.match.moves import Moves, take_moves
@@ -73,8 +74,11 @@ class Kernel(Indexed):
         self._enlisted: dict[StatementKey, Subscribed] = {}
         self._odd: dict[StatementKey, Published] = {}
         """Publications that no lane takes, so that their pairs are judged by the definition with any subscription."""
-        self._had_odd = False
-        self._nearest = NearestLane(self.stage, self._odd, lambda: self._latest)
+        self._closed: dict[StatementKey, Published] = {}
+        """These, and those that are not open to all."""
+        self._had_closed = False
+        self._guard = Guard(self.stage, self.subscriptions)
+        self._nearest = NearestLane(self.stage, self._closed, lambda: self._latest)
         self._zones = ZoneLane(self.stage)
         self._pairs = PairLane(self.stage)
         self.lanes: tuple[Lane, ...] = (self._zones, SpotLane(self.stage), self._pairs, self._nearest)
@@ -96,7 +100,7 @@ class Kernel(Indexed):
             key = (p.publication.owner, p.publication.id)
             self.world.publications[key] = p
             self._enter_publication(key)
-        self._had_odd = bool(self._odd)
+        self._had_closed = bool(self._closed)
         for s in subscribed:
             self.subscriptions[key_of(s)] = s
             self._enter_subscription(s)
@@ -184,7 +188,8 @@ class Kernel(Indexed):
     def _told(self, parts: list[Events], moves: Moves) -> Told:
         stage = self.stage
         register = (stage.clients, stage.texts, stage.subscriptions, stage.publications, stage.tables)
-        return joined(parts or [_NO_EVENTS], moves, *register)
+        let_in = [self._guard.kept(events) for events in parts] if self._closed else parts
+        return joined(let_in or [_NO_EVENTS], moves, *register)
 
     # ---- fixes -----------------------------------------------------------------------------------
 
@@ -241,9 +246,7 @@ class Kernel(Indexed):
 
     def _pair_of(self, told: Told, i: int) -> tuple[Subscribed, Candidate]:
         e, stage = told.events, self.stage
-        row = int(e.subscription[i])
-        owner, name = stage.subscriptions.owner[row], stage.subscriptions.name[row]
-        s = self.subscriptions[stage.clients.names.text(int(owner)), stage.texts.text(int(name))]
+        s = self.subscriptions[stage.key_of(stage.subscriptions, int(e.subscription[i]))]
         region = stage.tables[int(e.layer[i])].region(int(e.region[i])) if e.layer[i] >= 0 else None
         publisher, peer = (stage.clients.names.text(int(r)) if r >= 0 else "" for r in (e.publisher[i], e.peer[i]))
         publication = stage.texts.text(int(e.publication[i]))
@@ -275,7 +278,7 @@ class Kernel(Indexed):
         yield from self._around(super()._system(op), self._touched_by_system(op))
 
     def _client(self, op: ops.ClientOp) -> Iterator[Notification]:
-        if self._nearest.held and self._may_turn_odd(op):
+        if self._nearest.held and self._may_close(op):
             self._empty_nearest()
         yield from self._around(super()._client(op), self._touched_by_client(op))
 
@@ -320,8 +323,11 @@ class Kernel(Indexed):
         return Pair(now, told=True, satisfied=True, binding=binding, content=self._teller.content(key))
 
     def _matching(self, touched: Touched) -> Iterator[tuple[Subscribed, Candidate]]:
+        """The pairs in lanes that match, of those that are touched."""
         for lane in self.lanes:
-            yield from lane.matching(touched)
+            for s, candidate in lane.matching(touched):
+                if not self._closed or self._guard.lets_in(s, candidate.key):
+                    yield s, candidate
 
     def _touched_by_system(self, op: ops.SystemOp) -> Touched | None:
         match op:
@@ -335,7 +341,7 @@ class Kernel(Indexed):
             case ops.RemoveRelation(name=name):
                 return Touched(relation=name)
             case ops.DefineSpace() | ops.RemoveSpace():
-                return Touched(everything=True)
+                return Touched(everything=True, subscriptions=tuple(self._lane_of) if self._closed else ())
         return None
 
     def _touched_by_client(self, op: ops.ClientOp) -> Touched | None:
@@ -428,16 +434,20 @@ class Kernel(Indexed):
         """Open a publication to the lanes if they can have it; else it is odd."""
         p, stage = self.world.publications[key], self.stage
         row = self.clients.row(key[0])
+        guarded = p.publication.permits != c.ALWAYS
         if self._can_open(p.publication, self.clients.attributes.get(row, {}), row in self.clients.leases):
-            stage.publications.open(key, stage.texts.code(key[1]), row, p.publication.content)
+            stage.publications.open(key, stage.texts.code(key[1]), row, p.publication.content, guarded=guarded)
             self._describe([key])
             self._make_even(key)
+            if guarded:
+                self._closed[key] = p
         else:
             self._close(key)
-            self._odd[key] = p
+            self._odd[key] = self._closed[key] = p
 
     def _make_even(self, key: StatementKey) -> None:
         """A publication is odd no more, or is no more: its pairs with what is in lanes are judged once again."""
+        self._closed.pop(key, None)
         if self._odd.pop(key, None) is not None:
             for other in self._lane_of:
                 if any((pair[1], pair[0]) == key and not pair[3] for pair in self.subscriptions[other].pairs):
@@ -445,14 +455,15 @@ class Kernel(Indexed):
 
     @staticmethod
     def _can_open(publication: Publication, attributes: Mapping[str, Scalar], leased: bool) -> bool:
-        """Whether it goes where its client goes, anyone may know of it, and columns can hold what it is like."""
+        """Whether it goes where its client goes, where anyone is does not matter to whom it lets in, and columns can
+        hold what it is like."""
         carried = not any(r.geometry or r.place for r in (*publication.regions, region(None, attributes)))
         lasts = publication.expires is None and not leased
         carried &= publication.precision is None
-        return lasts and carried and publication.permits == c.ALWAYS and is_simple(publication, attributes)
+        return lasts and carried and can_guard(publication.permits) and is_simple(publication, attributes)
 
-    def _may_turn_odd(self, op: ops.ClientOp) -> bool:
-        """Whether the op makes some publication one that no lane takes."""
+    def _may_close(self, op: ops.ClientOp) -> bool:
+        """Whether the op makes some publication one that is not open to all, or that no lane takes."""
         said: Mapping[str, Scalar | None] = {}
         match op:
             case ops.Publish(publication=Publication(owner=client) as p):
@@ -465,10 +476,11 @@ class Kernel(Indexed):
         known = {**self.clients.attributes.get(row, {}), **said}
         attributes = {name: value for name, value in known.items() if value is not None}
         leased = leased or row in self.clients.leases
-        return not all(self._can_open(p, attributes, leased) for p in publications)
+        return not all(p.permits == c.ALWAYS and self._can_open(p, attributes, leased) for p in publications)
 
     def _empty_nearest(self) -> None:
-        """Odd publications compete with the others for the nearest places, so the definition is to judge them all."""
+        """Publications that are not open to all compete with the others for the nearest places, for some and not for
+        others, so the definition is to judge them all."""
         keys = tuple(key for key, lane in self._lane_of.items() if lane is self._nearest)
         self._touched = Touched(subscriptions=keys)
         self._write_out()
@@ -479,14 +491,14 @@ class Kernel(Indexed):
             s = self._enlisted[key]
             self._dismiss(key)
             super()._enlist(s)
-        self._had_odd = True
+        self._had_closed = True
 
-    def _heed_odd(self) -> None:
-        """Without odd publications what asks for the nearest goes to its lane, back or for the first time."""
-        if self._had_odd and not self._odd:
+    def _heed_closed(self) -> None:
+        """While all publications are open to all, what asks for the nearest is in its lane."""
+        if self._had_closed and not self._closed:
             for s in [s for s in self._general.values() if self._nearest.takes(s)]:
                 self._enlist(s)
-        self._had_odd = bool(self._odd)
+        self._had_closed = bool(self._closed)
 
     def _close(self, key: StatementKey) -> None:
         stage = self.stage
@@ -575,8 +587,10 @@ class Kernel(Indexed):
     def apply(self, op: ops.Op) -> list[Notification]:
         if self.share is not None:
             self.share.plan.check(op, self.world, self.subscriptions, self.owned)
+        if not isinstance(op, ops.Move):
+            self._guard.forget()
         told = super().apply(op)
-        self._heed_odd()
+        self._heed_closed()
         self._heed_apart()
         self._drop_scope()
         return told

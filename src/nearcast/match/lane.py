@@ -17,7 +17,7 @@ import numpy.typing as npt
 from nearcast.match.attributes import Attributes
 from nearcast.match.names import Names
 from nearcast.match.regions import Regions
-from nearcast.match.registry import Publications, Subscriptions
+from nearcast.match.registry import Publications, Register, Subscriptions
 from nearcast.match.verdict import Candidate
 from nearcast.match.world import StatementKey, Subscribed, World
 from nearcast.model.condition import ALWAYS, Ref
@@ -44,7 +44,7 @@ class Stage:
     """Ids of statements, and names of layers and relations."""
     subscriptions: Subscriptions
     publications: Publications
-    """Those that go where their client goes, and that are open to all."""
+    """Those that go where their client goes, and that are open to all, or to whom a guard lets in."""
     attributes: Attributes
     """What these are like."""
     tables: list[Regions]
@@ -53,6 +53,10 @@ class Stage:
     """The number of a layer that has a table."""
     apart: set[int] = field(default_factory=set)
     """Clients that may end by themselves, or are not where their fix says: whatever involves them is in no lane."""
+
+    def key_of(self, register: Register, row: int) -> StatementKey:
+        """Whose a statement is, and its id."""
+        return self.clients.names.text(int(register.owner[row])), self.texts.text(int(register.name[row]))
 
     def open_rows(self) -> npt.NDArray[np.int64]:
         """The clients that are somewhere and publish something open."""

@@ -52,15 +52,15 @@ class _Rows(Columns):
 
 
 class NearestLane:
-    """``odd`` publications compete for the k places too, so there is nothing in this lane while there are any.
+    """``closed`` publications compete for the k places too, so there is nothing in this lane while there are any.
 
     ``latest`` tells the time before a run: what looks at everyone has everyone's.
     """
 
-    def __init__(self, stage: Stage, odd: Mapping[StatementKey, Published], latest: Callable[[], Moment]) -> None:
+    def __init__(self, stage: Stage, closed: Mapping[StatementKey, Published], latest: Callable[[], Moment]) -> None:
         self.stage = stage
         self.held: dict[int, Subscribed] = {}
-        self._odd, self._latest = odd, latest
+        self._closed, self._latest = closed, latest
         self._crowd: Crowd | None = None
         self._scratch: turns.Scratch
         self._clear()
@@ -68,7 +68,7 @@ class NearestLane:
 
     def takes(self, s: Subscribed) -> bool:
         asked, nearest = s.subscription, s.subscription.nearest
-        if nearest is None or nearest.space is not None or self._odd or s.owner not in self.stage.world.clients:
+        if nearest is None or nearest.space is not None or self._closed or s.owner not in self.stage.world.clients:
             return False
         plain = is_plain(Subscribed(replace(asked, nearest=None), s.version, s.expires))
         carried = not any(r.geometry or r.place for r in asked.regions)

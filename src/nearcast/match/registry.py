@@ -12,7 +12,7 @@ import pyarrow as pa
 from nearcast.match.columns import Columns, grown
 from nearcast.match.names import Names
 
-__all__ = ["Publications", "Subscriptions"]
+__all__ = ["Publications", "Register", "Subscriptions"]
 
 Wholes = npt.NDArray[np.int64]
 StatementKey = tuple[str, str]
@@ -59,13 +59,17 @@ class Subscriptions(Register):
 
 
 class Publications(Register):
-    """Publications that go where their client goes and are open to all: a list for each client."""
+    """Publications that go where their client goes: a list for each client."""
 
-    FIELDS: ClassVar = {**Register.FIELDS, "next": (np.int64, -1), "content": (np.int64, 0)}
+    FIELDS: ClassVar = {
+        **Register.FIELDS, "next": (np.int64, -1), "content": (np.int64, 0), "guarded": (np.bool_, False)
+    }  # fmt: skip
 
     next: Wholes
     """The next publication of the same client, or -1."""
     content: Wholes
+    guarded: npt.NDArray[np.bool_]
+    """Not everyone is let in."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,10 +80,10 @@ class Publications(Register):
         self._contents = Names()
         self._contents.code("")
 
-    def open(self, key: StatementKey, name: int, owner: int, content: str) -> int:
+    def open(self, key: StatementKey, name: int, owner: int, content: str, *, guarded: bool = False) -> int:
         known = key in self.rows
         row = self.enter(key, name, owner)
-        self.content[row] = self._contents.code(content)
+        self.content[row], self.guarded[row] = self._contents.code(content), guarded
         if not known:
             self.first = grown(self.first, owner + 1, -1)
             self.next[row], self.first[owner] = self.first[owner], row
@@ -92,7 +96,7 @@ class Publications(Register):
         self._next += len(keys)
         self.reserve(self._next)
         self.rows.update(zip(keys, rows.tolist(), strict=True))
-        self.name[rows], self.owner[rows], self.content[rows] = name, owners, 0
+        self.name[rows], self.owner[rows], self.content[rows], self.guarded[rows] = name, owners, 0, False
         self.first = grown(self.first, int(owners.max()) + 1, -1)
         self.next[rows], self.first[owners] = self.first[owners], rows
         for owner in owners.tolist() if self.watchers else ():

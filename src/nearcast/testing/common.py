@@ -49,6 +49,8 @@ class Flavour:
     """Some filter attributes, select from a space, hear readings, or have an option."""
     hears: bool = False
     """Most hear readings, which come between the moves, and the others hear updates."""
+    guarded: bool = False
+    """Some publications let in only those who are like this or that."""
     odd: bool = False
     """Some clients have leases and lateness windows, and some statements are of any form at all."""
 
@@ -61,21 +63,36 @@ FLAVOURS = (
     Flavour(_ALL),
     Flavour(("zones", "spots", "reach", "within", "nearest"), hears=True),
     Flavour(_ALL, detailed=True),
+    Flavour(("zones", "own", "spots", "reach", "pairs", "within"), guarded=True),
+    Flavour(_ALL, detailed=True, guarded=True),
     Flavour(_ALL, detailed=True, odd=True),
     Flavour(_ALL, odd=True),
 )
 
 
-def publish(cast: Cast) -> SearchStrategy[ops.Op]:
-    """Publications that go where their client goes, open to all."""
+def publish(cast: Cast, flavour: Flavour) -> SearchStrategy[ops.Op]:
+    """Publications that go where their client goes. They are open to all, or some are not."""
     priced = cast.numbers.map(lambda price: (region("gas", {"price": price, "kind": "x"}),))
     held = weighted((2, st.just(())), (1, priced))
     contents = st.sampled_from(["", "", '{"n":1}'])
 
-    def made(id_: str, owner: str, held: Any, content: str) -> ops.Op:
-        return ops.Publish(0, normalize(Publication(id_, owner, held, content=content)))
+    filters = weighted((1, st.just(c.ALWAYS)), (2, _guards(cast))) if flavour.guarded else st.just(c.ALWAYS)
+    pauses = weighted((7, st.just(False)), (1, st.just(True))) if flavour.guarded else st.just(False)
 
-    return st.builds(made, cast.publications, cast.clients, held, contents)
+    def made(id_: str, owner: str, held: Any, filter_: c.Condition, content: str, paused: bool) -> ops.Op:
+        return ops.Publish(0, normalize(Publication(id_, owner, held, filter_, content, paused=paused)))
+
+    return st.builds(made, cast.publications, cast.clients, held, filters, contents, pauses)
+
+
+def _guards(cast: Cast) -> Strategy:
+    """Filters that ask who one is, and what one is like."""
+    others = st.one_of(cast.numbers.map(c.Constant), st.just(c.Ref("&", "price")), st.just(c.Ref("&", "price", "gas")))
+    priced = st.builds(c.Compare, st.just(c.Ref("#", "price")), st.sampled_from(["<", "<=", "="]), others)
+    named = cast.clients.map(lambda name: c.Compare(c.Ref("#", "owner"), "=", c.Constant(name)))
+    kind = st.just(c.Compare(c.Ref("#", "kind"), "=", c.Constant("x")))
+    one: Strategy = st.one_of(priced, named, kind)
+    return weighted((3, one), (2, one.map(c.Not)), (1, st.tuples(one, one).map(c.Or)))
 
 
 def subscribe(cast: Cast, flavour: Flavour) -> SearchStrategy[ops.Op]:

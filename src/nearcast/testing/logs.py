@@ -160,7 +160,7 @@ def _openings(stage: _Stage) -> SearchStrategy[Sequence[ops.Op]]:
     moves = st.builds(ops.Move, st.just(0), cast.clients, _positions(cast))
     likes = st.builds(lambda price: ops.SetClient(0, "", {"price": price, "kind": "x"}), cast.numbers)
     said = (
-        (usual.publish(cast), usual.subscribe(cast, flavour))
+        (usual.publish(cast, flavour), usual.subscribe(cast, flavour))
         if flavour
         else (_plain_publish(cast), _plain_subscribe(cast))
     )
@@ -199,7 +199,7 @@ def _events(stage: _Stage, disorder: bool) -> SearchStrategy[ops.Op]:
     moves = st.builds(ops.Move, st.just(0), cast.clients, usual.fixes(cast) if flavour else _positions(cast))
     of_any_form = [(4, _plain_publish(cast)), (2, _publish(cast)), (6, _plain_subscribe(cast)), (2, _subscribe(cast))]
     if flavour:
-        said = [(6, usual.publish(cast)), (8, usual.subscribe(cast, flavour))]
+        said = [(6, usual.publish(cast, flavour)), (8, usual.subscribe(cast, flavour))]
         said += [(1, strategy) for _, strategy in of_any_form] if flavour.odd else []
     else:
         said = of_any_form
