@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -29,8 +30,10 @@ from nearcast.log.client import OUT_BYTES
 SHARE = 0.7
 """Of what can be taken."""
 BATCH, POSTERS = 500, 8
-MEASURED = 10.0
+MEASURED = 20.0
 """Seconds in which it is found out how much that is."""
+LOOK, IDLE = 0.5, 0.2
+"""Seconds between two looks at whether all is done, and the part of a core that is used even then."""
 VISITS = 0.5
 """Seconds between two crossings of the square that a hundred watch."""
 PENDING = 64
@@ -108,7 +111,7 @@ class Soak:
 
 
 async def saturation(soak: Soak) -> float:
-    """Fixes a second that are acknowledged and applied, while those who watch hear of them."""
+    """Fixes a second that are acknowledged and applied by all, while those who watch hear of them."""
     stage = soak.stage
     async with hearing(soak), posters(stage) as connected:
 
@@ -122,7 +125,18 @@ async def saturation(soak: Soak) -> float:
         began = time.monotonic()
         done = await asyncio.gather(*(posting(one, began + MEASURED) for one in connected))
         await stage.applied(max(sequence for _, sequence in done))
-        return sum(count for count, _ in done) / (time.monotonic() - began)
+        return sum(count for count, _ in done) / (await idle(stage) - began)
+
+
+async def idle(stage: Stage) -> float:
+    """When nobody has anything left to do: also a standby has applied it, and all have heard of it."""
+    busy, since = sum(map(worked, processes(stage).values())), time.monotonic()
+    while True:
+        await asyncio.sleep(LOOK)
+        was, busy = busy, sum(map(worked, processes(stage).values()))
+        if busy - was < IDLE * LOOK:
+            return since
+        since = time.monotonic()
 
 
 async def run(soak: Soak, rate: float, seconds: float, say: Callable[[str], None]) -> None:
@@ -197,6 +211,12 @@ def processes(stage: Stage) -> dict[str, int]:
         name = next((word.partition(".")[2] for word in words if word.startswith("nearcast.")), "other")
         found[name if name not in found else f"{name} 2"] = pid
     return found
+
+
+def worked(pid: int) -> float:
+    """Seconds of a core that a process has had."""
+    user, system = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> float:

@@ -143,6 +143,7 @@ class Term:
         self._link = Link(url)
         self._hub = Hub(url, Broker(self._link), metrics, QUEUE, page=MOST_EVENTS, room=2 * MOST_BYTES, merges=False)
         self._hooks, self._cursors, self._letters = Hooks(self._link), HookCursors(log), Letters(log)
+        self._is_listening = False
         self._stack = AsyncExitStack()
         self._tools: Tools | None = None
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
@@ -199,7 +200,7 @@ class Term:
 
     async def _deliver(self) -> None:
         sender = Sender(private=self._settings.private, timeout=self._settings.timeout)
-        for part in (self._link, self._hub, sender):
+        for part in (self._link, sender):
             await self._stack.enter_async_context(part)
         await self._letters.create()
         self._tools = Tools(
@@ -219,8 +220,11 @@ class Term:
             async for entry in watcher:
                 if entry is None:
                     await self._clean()
-                else:
-                    self._follow(entry)
+                    continue
+                if not self._is_listening:  # to all that is told: not before there is a webhook
+                    self._is_listening = True
+                    await self._stack.enter_async_context(self._hub)
+                self._follow(entry)
 
     def _follow(self, entry: KeyValue.Entry) -> None:
         """Make what runs what a record says."""
