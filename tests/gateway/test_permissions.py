@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
 from nearcast.gateway import identity
 from nearcast.gateway.call import Settings
-from nearcast.gateway.grants import GRANTS, Action, Role, permissions_table
+from nearcast.gateway.grants import DOORS, GRANTS, Action, Door, Role, permissions_table
 from nearcast.gateway.identity import TokenFile, add_token, revoke
 from nearcast.gateway.routes import ROUTES, Way
 from tests.gateway.running import Live, fresh, gateway
@@ -69,7 +69,8 @@ def test_the_page_shows_the_table() -> None:
 
 def test_every_action_is_behind_some_door() -> None:
     behind = {way.action for way in ROUTES}
-    assert behind | {Action.APPEND, Action.ACT_FOR} == set(Action)
+    assert behind | {Action.APPEND, Action.ACT_FOR} == {action for action in Action if Door.HTTP in DOORS[action]}
+    assert {action for action in Action if Door.SOCKET in DOORS[action]} == {Action.MOVE, Action.LISTEN, Action.ACT_FOR}
 
 
 async def test_every_route_for_every_role(live: Live, tmp_path: Path) -> None:
@@ -153,6 +154,14 @@ async def test_streams_for_every_role(live: Live, tmp_path: Path) -> None:
                 assert stream.status_code == (200 if hears else 403), role
             at = f"ws{door.url.removeprefix('http')}/v1/ws"
             headers = {"Authorization": f"Bearer {tokens[role]}"}
+            async with client.stream("GET", "/v1/events", params={"client": "bob"}) as stream:
+                assert stream.status_code == (200 if Action.ACT_FOR in GRANTS[role] else 403), role
+            if Action.ACT_FOR in GRANTS[role]:
+                async with connect(f"{at}?client=bob", additional_headers=headers):
+                    pass
+            else:
+                with pytest.raises(InvalidStatus, match="403"):
+                    await connect(f"{at}?client=bob", additional_headers=headers)
             if not hears:
                 with pytest.raises(InvalidStatus, match="403"):
                     await connect(at, additional_headers=headers)
@@ -163,7 +172,7 @@ async def test_streams_for_every_role(live: Live, tmp_path: Path) -> None:
                 assert ("accepted" in answer) == moves, (role, answer)
                 await socket.send(json.dumps({"move": {**HERE, "client": "bob"}}))
                 answer = json.loads(await socket.recv())
-                assert ("accepted" in answer) == (role is Role.OPERATOR), (role, answer)
+                assert ("accepted" in answer) == (Action.ACT_FOR in GRANTS[role]), (role, answer)
 
 
 async def _all(socket: ClientConnection) -> None:

@@ -16,7 +16,6 @@ import nats
 import pytest
 import trustme
 
-from nearcast.gateway.grants import Role
 from nearcast.gateway.identity import revoke
 from nearcast.phones.door import Limits
 from nearcast.phones.frames import Code, Connect
@@ -122,32 +121,6 @@ async def test_a_will_speaks_for_its_own_only(stage: Stage) -> None:
             sock.shutdown(2)
         await until("it is gone", lambda: ann in phones.register.phones and not phones.register.phones[ann].is_here)
         assert bob not in phones.register.phones
-
-
-async def test_roles_by_mqtt(stage: Stage) -> None:
-    device, listener, boss, bob = fresh("device"), fresh("listener"), fresh("boss"), fresh("bob")
-    tokens = [stage.token(name, role) for name, role in
-              ((device, Role.DEVICE), (listener, Role.LISTENER), (boss, Role.OPERATOR))]  # fmt: skip
-    home = {"_type": "waypoint", "desc": "Home", "lat": 1, "lon": 2, "rad": 50, "tst": 1}
-    async with stage.phones() as phones:
-        with Handset(device, tokens[0], phones.port) as handset:
-            assert await handset.answer() == 0
-            assert await handset.listen(f"owntracks/{device}/#") == [REFUSED]
-            handset.send(home, about="waypoint")
-            handset.send({"_type": "waypoints", "waypoints": [home]}, about="waypoints")
-            await handset.sent(location(1, 2))
-            await until("a device says where it is", lambda: phones.register.phones.get(device))
-        with Handset(listener, tokens[1], phones.port) as handset:
-            assert await handset.answer() == 0
-            assert await handset.listen(f"owntracks/{listener}/#") == [1]
-            handset.send(location(1, 2))
-        with Handset(boss, tokens[2], phones.port) as handset:
-            assert await handset.answer() == 0
-            assert await handset.listen("owntracks/#") == [1]
-            await handset.sent(location(1, 2), user=bob)
-            await until("for bob", lambda: phones.register.phones.get(bob))
-        assert listener not in phones.register.phones
-        assert phones.register.phones[device].waypoints == {}
 
 
 async def test_a_session_is_its_clients_whatever_others_call_theirs(stage: Stage) -> None:

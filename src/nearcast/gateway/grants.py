@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-__all__ = ["GRANTS", "Action", "Role", "permissions_table"]
+__all__ = ["DOORS", "GRANTS", "Action", "Door", "Role", "permissions_table"]
 
 
 class Role(StrEnum):
@@ -24,9 +24,9 @@ class Role(StrEnum):
 class Action(StrEnum):
     """What can be done, as the documentation says it."""
 
-    MOVE = "say where one is"
+    MOVE = "say where one is, and with that what one is like"
     EMIT = "emit readings"
-    DESCRIBE = "say what one is like, and be forgotten"
+    DESCRIBE = "say what one is like, have a lease, and be forgotten"
     PUBLISH = "publish and retract"
     SUBSCRIBE = "subscribe and unsubscribe"
     LISTEN = "hear what one was told, and say how far"
@@ -52,31 +52,58 @@ GRANTS: Mapping[Role, frozenset[Action]] = {
 """What each role may do. Without ACT_FOR it is always the token's own client that it is done for."""
 
 
-# ---- the table, for people -------------------------------------------------------------------------------
+# ---- where, for people and for tests -----------------------------------------------------------------------
 
-DOORS: Mapping[Action, str] = {
-    Action.MOVE: "`POST /v1/positions`; a `move` on the WebSocket; MQTT `owntracks/<client>/<device>`",
-    Action.EMIT: "`POST /v1/readings`",
-    Action.DESCRIBE: "`PATCH` and `DELETE /v1/client`; MQTT, what a phone says of itself",
-    Action.PUBLISH: "`PUT` and `DELETE /v1/publications/…`; MQTT waypoints",
-    Action.SUBSCRIBE: "`PUT` and `DELETE /v1/subscriptions/…`; MQTT waypoints",
-    Action.LISTEN: "`/v1/events`, `/v1/ws`, `/v1/notifications`, `/v1/cursor`; MQTT transitions; NATS, one's subject",
-    Action.ASK: "`/v1/query`, `/v1/nearest`, `/v1/inside`, `/v1/clients`, `/v1/explain/…`, one's statements, layers",
-    Action.HOOK: "`/v1/webhooks/…`",
-    Action.DEFINE: "`PUT` and `DELETE` of `/v1/spaces`, `/v1/places`, `/v1/relations`, `/v1/layers`",
-    Action.APPEND: "`POST /v1/positions` as `application/x-ndjson`",
-    Action.ACT_FOR: "`?client=` on any of the above, `client` in a position or a reading",
-    Action.MEASURE: "`/v1/metrics`, the details of `/v1/health`",
-    Action.ISSUE: "`/v1/tokens`",
+
+class Door(StrEnum):
+    """How one comes in."""
+
+    HTTP = "HTTP"
+    SOCKET = "WebSocket"
+    MQTT = "MQTT"
+    NATS = "NATS"
+
+
+DOORS: Mapping[Action, Mapping[Door, str]] = {
+    Action.MOVE: {
+        Door.HTTP: "`POST /v1/positions`",
+        Door.SOCKET: "`move`",
+        Door.MQTT: "`owntracks/<client>/<device>`",
+    },
+    Action.EMIT: {Door.HTTP: "`POST /v1/readings`"},
+    Action.DESCRIBE: {Door.HTTP: "`PATCH`, `DELETE /v1/client`"},
+    Action.PUBLISH: {Door.HTTP: "`PUT`, `DELETE /v1/publications/…`, `/v1/pause/…`, `/v1/resume/…`"},
+    Action.SUBSCRIBE: {Door.HTTP: "`PUT`, `DELETE /v1/subscriptions/…`", Door.MQTT: "waypoints"},
+    Action.LISTEN: {
+        Door.HTTP: "`/v1/events`, `/v1/notifications`, `/v1/cursor`",
+        Door.SOCKET: "`/v1/ws`, `ack`",
+        Door.MQTT: "transitions",
+        Door.NATS: "one's subject",
+    },
+    Action.ASK: {
+        Door.HTTP: "`/v1/query`, `/v1/nearest`, `/v1/inside`, `/v1/clients`, `/v1/explain/…`, one's statements, layers"
+    },
+    Action.HOOK: {Door.HTTP: "`/v1/webhooks/…`"},
+    Action.DEFINE: {Door.HTTP: "`PUT`, `DELETE` of `/v1/spaces`, `/v1/places`, `/v1/relations`, `/v1/layers`"},
+    Action.APPEND: {Door.HTTP: "`POST /v1/positions` as `application/x-ndjson`"},
+    Action.ACT_FOR: {
+        Door.HTTP: "`?client=` on any of the above, `client` in a position or a reading",
+        Door.SOCKET: "`?client=`, `client` in a `move`",
+        Door.MQTT: "topics of others",
+        Door.NATS: "subjects of others",
+    },
+    Action.MEASURE: {Door.HTTP: "`/v1/metrics`, the details of `/v1/health`"},
+    Action.ISSUE: {Door.HTTP: "`/v1/tokens`"},
 }
-"""Where each can be done."""
+"""Where each can be done. What is not here cannot be done there, by anyone."""
 
 
 def permissions_table() -> str:
     """As Markdown, for docs/permissions.md."""
-    heads = [*Role]
-    rows = [
-        f"| {action} | {' | '.join('✓' if action in GRANTS[role] else '' for role in heads)} | {DOORS[action]} |"
+    rows = [["may", *Role, *Door]]
+    rows += [
+        [action, *("✓" if action in GRANTS[role] else "" for role in Role), *(DOORS[action].get(at, "") for at in Door)]
         for action in Action
     ]
-    return "\n".join([f"| may | {' | '.join(heads)} | where |", f"|---|{'---|' * len(heads)}---|", *rows])
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
