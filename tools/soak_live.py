@@ -31,7 +31,8 @@ SHARE = 0.7
 """Of what can be taken."""
 BATCH, POSTERS = 500, 8
 MEASURED = 20.0
-"""Seconds in which it is found out how much that is."""
+BEHIND, LESS = 1.0, 0.92
+"""What can be taken: for so many seconds it is tried whether all are done so soon after, and if not, with less."""
 LOOK, IDLE = 0.5, 0.2
 """Seconds between two looks at whether all is done, and the part of a core that is used even then."""
 VISITS = 0.5
@@ -110,22 +111,33 @@ class Soak:
 # ---- load ------------------------------------------------------------------------------------------------
 
 
-async def saturation(soak: Soak) -> float:
-    """Fixes a second that are acknowledged and applied by all, while those who watch hear of them."""
-    stage = soak.stage
-    async with hearing(soak), posters(stage) as connected:
+async def saturation(soak: Soak, say: Callable[[str], None]) -> float:
+    """Fixes a second that come by the clock and that all keep up with, standby and listeners too."""
+    rate = await burst(soak)
+    while True:
+        async with loaded(soak, rate) as loading:
+            await asyncio.wait(loading, timeout=MEASURED, return_when=asyncio.FIRST_EXCEPTION)
+        ended = time.monotonic()
+        behind = await idle(soak.stage) - ended
+        say(f"{rate:,.0f} fixes a second for {MEASURED:.0f} s: all is done {behind:.1f} s later")
+        if behind <= BEHIND:
+            return rate
+        rate *= LESS
 
-        async def posting(one: Poster, until: float) -> tuple[int, int]:
-            count = sequence = 0
+
+async def burst(soak: Soak) -> float:
+    """Fixes a second if each poster waits for an answer and for nothing else. Nobody can keep that up."""
+    async with hearing(soak), posters(soak.stage) as connected:
+
+        async def posting(one: Poster, until: float) -> int:
+            count = 0
             while time.monotonic() < until:
-                answer = await one.post(stage.steps.some(BATCH, time.time_ns() // 1000))
-                count, sequence = count + answer.accepted, answer.sequence
-            return count, sequence
+                count += (await one.post(soak.stage.steps.some(BATCH, time.time_ns() // 1000))).accepted
+            return count
 
         began = time.monotonic()
         done = await asyncio.gather(*(posting(one, began + MEASURED) for one in connected))
-        await stage.applied(max(sequence for _, sequence in done))
-        return sum(count for count, _ in done) / (await idle(stage) - began)
+        return sum(done) / (await idle(soak.stage) - began)
 
 
 async def idle(stage: Stage) -> float:
@@ -141,8 +153,7 @@ async def idle(stage: Stage) -> float:
 
 async def run(soak: Soak, rate: float, seconds: float, say: Callable[[str], None]) -> None:
     every = max(SHORTEST, seconds / SAMPLES)
-    async with hearing(soak), posters(soak.stage) as connected:
-        loading = [asyncio.create_task(load(soak, connected, rate)), asyncio.create_task(visit(soak))]
+    async with loaded(soak, rate) as loading:
         say(header(list(processes(soak.stage))))
         soak.began = time.monotonic()
         while time.monotonic() < soak.began + seconds:
@@ -151,6 +162,14 @@ async def run(soak: Soak, rate: float, seconds: float, say: Callable[[str], None
                 if task.done():
                     task.result()
             say(row(await asyncio.to_thread(soak.sample)))
+
+
+@asynccontextmanager
+async def loaded(soak: Soak, rate: float) -> AsyncIterator[list[asyncio.Task[None]]]:
+    """So many fixes a second, and some who hear of them."""
+    async with hearing(soak), posters(soak.stage) as connected:
+        loading = [asyncio.create_task(load(soak, connected, rate)), asyncio.create_task(visit(soak))]
+        yield loading
         for task in loading:
             task.cancel()
         await asyncio.wait(loading)
@@ -288,12 +307,16 @@ def row(s: Sample) -> str:
 
 def main(minutes: float, rate: float | None, out: Path) -> int:
     open_files()
+
+    def say(text: str) -> None:
+        print(text, flush=True)
+
     with staged(Size()) as stage, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        most = None if rate else runner.run(saturation(Soak(stage)))
+        most = None if rate else runner.run(saturation(Soak(stage), say))
         wanted = rate or SHARE * (most or 0)
-        print(f"{wanted:,.0f} fixes a second" + (f", {SHARE:.0%} of {most:,.0f}" if most else ""), flush=True)
+        say(f"{wanted:,.0f} fixes a second" + (f", {SHARE:.0%} of {most:,.0f}" if most else ""))
         soak, first = Soak(stage), processes(stage)
-        runner.run(run(soak, wanted, 60 * minutes, lambda text: print(text, flush=True)))
+        runner.run(run(soak, wanted, 60 * minutes, say))
         found = faults(soak.samples, first, processes(stage), len(stage.steps.some(BATCH, 10**15)) / BATCH + 16)
     said = {"minutes": minutes, "saturation": most, "rate": wanted, "refused": soak.refused, "faults": found}
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from nearcast.model import schema
 from nearcast.model.notification import Cause, Kind, Notification, Reason
 from nearcast.model.space import Metric
 
-__all__ = ["apply_batch", "notification_batch", "notifications_of"]
+__all__ = ["apply_batch", "notification_batch", "notifications_of", "stretches"]
 
 
 @overload
@@ -117,22 +117,19 @@ class _Feed:
 
     def _take_fixes(self, start: int, stop: int) -> None:
         """Fixes between two other rows, in runs as long as may be."""
-        for a, b in _stretches(self._is_plain(start, stop)):
-            if self._can_run(start + a, start + b):
+        runs = self._can_run(start, stop)
+        for a, b in stretches(runs):
+            if runs[a]:
                 self._run(start + a, start + b)
             else:
                 for row in range(start + a, start + b):
                     self._take(row, self.fixes.move(row))
 
-    def _is_plain(self, start: int, stop: int) -> Bools:
-        plain: Bools = self.kernel.clients.columns.plain[self.fixes.row[start:stop]]
-        return plain
-
-    def _can_run(self, start: int, stop: int) -> bool:
-        """Whether the kernel takes these as columns, and need refuse none."""
-        if self.evidence or not self.kernel.is_compiled or not self._is_plain(start, stop).all():
-            return False
-        return not (self._changes_ground and self._off_the_ground()[start:stop].any())
+    def _can_run(self, start: int, stop: int) -> Bools:
+        """Which of these the kernel takes as columns. It need refuse none of them."""
+        if self.evidence or (self._changes_ground and self._off_the_ground()[start:stop].any()):
+            return np.zeros(stop - start, np.bool_)
+        return self.kernel.can_run(self.fixes.row[start:stop])
 
     def _run(self, start: int, stop: int) -> None:
         f, part = self.fixes, slice(start, stop)
@@ -209,11 +206,11 @@ def _between(rows: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
     yield start, size
 
 
-def _stretches(plain: Bools) -> Iterator[tuple[int, int]]:
+def stretches(runs: Bools) -> Iterator[tuple[int, int]]:
     """Where one answer begins and ends."""
-    if len(plain):
-        turns = np.flatnonzero(plain[1:] != plain[:-1]) + 1
-        yield from pairwise([0, *turns.tolist(), len(plain)])
+    if len(runs):
+        turns = np.flatnonzero(runs[1:] != runs[:-1]) + 1
+        yield from pairwise([0, *turns.tolist(), len(runs)])
 
 
 def _defines_location(op: ops.Op) -> bool:

@@ -167,10 +167,8 @@ def _runs(answers: Sequence[Answer], sizes: Sequence[int]) -> Iterator[range]:
 
 def can_run(kernel: Kernel, run: Sequence[Answer]) -> bool:
     """Whether the kernel takes these moves as columns."""
-    if not kernel.is_compiled or not all(isinstance(answer.op, ops.Move) for answer in run):
-        return False
-    rows = kernel.clients.rows([answer.op.client for answer in run if isinstance(answer.op, ops.Move)])
-    return bool(kernel.clients.columns.plain[rows].all())
+    moves = [answer.op for answer in run if isinstance(answer.op, ops.Move)]
+    return len(moves) == len(run) and bool(kernel.can_run(kernel.clients.rows([op.client for op in moves])).all())
 
 
 def columns_of(kernel: Kernel, run: Sequence[Answer]) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from nearcast.broker.lines import batch_messages, run_messages
 from nearcast.errors import NearcastError
-from nearcast.feed import apply_batch, notification_batch
+from nearcast.feed import apply_batch, notification_batch, stretches
 from nearcast.log.packet import Packet, PlainFix, decode, plain_fixes
 from nearcast.log.telling import Told as Message
 from nearcast.match.kernel import Kernel
@@ -85,14 +85,15 @@ def _apply_fixes(kernel: Kernel, fixes: list[PlainFix]) -> Applied | None:
     bounds = (180, 90) if kernel.world.metric is Metric.EARTH else (FARTHEST, FARTHEST)
     if not all(_is_sound(fix, *bounds) for fix in fixes):
         return None
-    if not kernel.is_compiled:
-        return _one_by_one(kernel, fixes, times)
-    rows = kernel.clients.rows([fix.client for fix in fixes])
-    if not kernel.clients.columns.plain[rows].all():
-        return None
+    rows, time = kernel.clients.rows([fix.client for fix in fixes]), np.array(times, np.int64)
     position = np.array([(fix.lon, fix.lat, fix.alt, fix.floor, fix.accuracy) for fix in fixes], np.float64)
-    told = kernel.run(rows, np.array(times, np.int64), position)
-    return Applied(len(fixes), run_messages(told), [])
+    applied, runs = Applied(len(fixes), [], []), kernel.can_run(rows)
+    for a, b in stretches(runs):
+        if runs[a]:
+            applied.told.extend(run_messages(kernel.run(rows[a:b], time[a:b], position[a:b])))
+        else:
+            _one_by_one(kernel, fixes, times, range(a, b), applied)
+    return applied
 
 
 def _is_sound(fix: PlainFix, x: float, y: float) -> bool:
@@ -108,13 +109,14 @@ def _is_sound(fix: PlainFix, x: float, y: float) -> bool:
     )
 
 
-def _one_by_one(kernel: Kernel, fixes: list[PlainFix], times: list[int]) -> Applied:
+def _one_by_one(kernel: Kernel, fixes: list[PlainFix], times: list[int], some: range, applied: Applied) -> None:
     told: list[Notification] = []
-    refused: list[Refusal] = []
-    for index, (fix, time) in enumerate(zip(fixes, times, strict=True)):
+    for index in some:
+        fix = fixes[index]
         position = Position(Point(fix.lon, fix.lat), None, fix.alt, fix.floor, fix.accuracy)
         try:
-            told += kernel.apply(Move(time, fix.client, position))
+            told += kernel.apply(Move(times[index], fix.client, position))
         except NearcastError as error:
-            refused.append(Refusal(index, "move", str(error)))
-    return Applied(len(fixes), batch_messages(notification_batch(told)) if told else [], refused)
+            applied.refused.append(Refusal(index, "move", str(error)))
+    if told:
+        applied.told.extend(batch_messages(notification_batch(told)))

@@ -90,7 +90,7 @@ def _raw(text: str) -> msgspec.Raw:
 
 def run_messages(told: Told) -> list[Message]:
     """The notifications of a run of moves. Of the evidence they know the fix that caused them: compiled loops tell of
-    publications that are open to all and go where their client goes, so whoever is told may know where that is."""
+    publications that go where their client goes and let in whoever is told, who may so know where that is."""
     if not len(told):
         return []
     e, names, texts, register = told.events, told.clients.names.text, told.texts.text, told.subscriptions

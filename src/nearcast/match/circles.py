@@ -28,6 +28,9 @@ class Circles(Columns):
         self._names: list[StatementKey] = []
         self._rows: dict[StatementKey, int] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
     def put(self, name: StatementKey, reach: float) -> None:
         row = self._rows.setdefault(name, len(self._names))
         if row == len(self._names):

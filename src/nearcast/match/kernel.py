@@ -53,6 +53,7 @@ from nearcast.model.statement import (
 
 __all__ = ["Kernel"]
 
+Bools = npt.NDArray[np.bool_]
 Reals = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
 
@@ -85,13 +86,15 @@ class Kernel(Indexed):
         self._touched: Touched | None = None
         self._scope: dict[StatementKey, dict[Key, Candidate]] = {}
         """While an op other than a move is applied: the pairs in lanes that it may turn."""
+        self._judged_by: Bools | None = None
+        """What `_judged_rows` gave, until an op may change it."""
         self._some_apart = False
         """Whether some client is apart, so that relations are judged by the definition."""
 
     def resume(self, marks: Marks, published: Iterable[Published], subscribed: Iterable[Subscribed]) -> None:
         """Go on where another kernel stopped. The world's definitions and the clients are as they were already."""
         self._everyone, self._latest, self._versions = marks.everyone, marks.latest, marks.versions
-        self._past.relations = marks.relations
+        self._past.relations, self._judged_by = marks.relations, None
         self.clients.earth = self.world.metric is Metric.EARTH
         particular = {*self.clients.leases, *self.clients.attributes}
         self.stage.apart.update(row for row in particular if self._is_apart(row))
@@ -169,7 +172,7 @@ class Kernel(Indexed):
     def run(self, rows: Wholes, time: Wholes, position: Reals, place: Wholes | None = None) -> Told:
         """Apply a run of fixes, and give what they turned. ``position``: x, y, altitude, floor, accuracy.
 
-        Only for a kernel that `is_compiled`, and for plain clients.
+        Only for clients of whom `can_run` says so.
         """
         everyone, place = _least(self._everyone), np.full(len(rows), -1) if place is None else place
         moves = take_moves(self.clients.columns, rows, time, position, place, everyone, self.clients.earth)
@@ -184,6 +187,30 @@ class Kernel(Indexed):
     def is_compiled(self) -> bool:
         """Whether every pair is in a lane, so that moves need nothing else."""
         return not self._general and not self._odd and not self._tracking
+
+    def can_run(self, rows: Wholes) -> Bools:
+        """Of which clients a move needs nothing but lanes."""
+        plain: Bools = self.clients.columns.plain[rows]
+        if self.is_compiled:
+            return plain
+        if self._judged_by is None:
+            self._judged_by = self._judged_rows()
+        known = rows < len(self._judged_by)  # others are new, and have said nothing yet
+        plain[known] &= ~self._judged_by[rows[known]]
+        return plain
+
+    def _judged_rows(self) -> Bools:
+        """The clients whose moves the definition has to judge, by row. It is everyone, if what is general is not only
+        about its own client. Such a client may become another by an op that is no move, or by time, but not more."""
+        found = np.zeros(len(self.clients.names), np.bool_)
+        past = any(known.dues for known in self._past.relations.values())
+        if past or self._tracking or self._all_seeing or self._watching or self._far or self._circles:
+            found[:] = True
+            return found
+        names = {key[0] for key in (*self._general, *self._odd, *(self.subscriptions if self._odd else ()))}
+        found[[self.clients.row(name) for name in names]] = True
+        found[list(self.clients.leases)] = True
+        return found
 
     def _told(self, parts: list[Events], moves: Moves) -> Told:
         stage = self.stage
@@ -593,6 +620,8 @@ class Kernel(Indexed):
         self._heed_closed()
         self._heed_apart()
         self._drop_scope()
+        if not isinstance(op, ops.Move):
+            self._judged_by = None
         return told
 
     def _heed_apart(self) -> None:
