@@ -30,9 +30,10 @@ from nearcast.log.client import OUT_BYTES
 SHARE = 0.7
 """Of what can be taken."""
 BATCH, POSTERS = 500, 8
-MEASURED = 20.0
-BEHIND, LESS = 1.0, 0.92
-"""What can be taken: for so many seconds it is tried whether all are done so soon after, and if not, with less."""
+MEASURED = 30.0
+SOON, BEHIND, LESS = 50.0, 1.0, 0.92
+"""What can be taken: for so many seconds it is tried whether events still come within so many milliseconds in the end,
+and all is done so soon after; if not, with less."""
 LOOK, IDLE = 0.5, 0.2
 """Seconds between two looks at whether all is done, and the part of a core that is used even then."""
 VISITS = 0.5
@@ -115,12 +116,15 @@ async def saturation(soak: Soak, say: Callable[[str], None]) -> float:
     """Fixes a second that come by the clock and that all keep up with, standby and listeners too."""
     rate = await burst(soak)
     while True:
+        soak.times.clear()
         async with loaded(soak, rate) as loading:
             await asyncio.wait(loading, timeout=MEASURED, return_when=asyncio.FIRST_EXCEPTION)
-        ended = time.monotonic()
-        behind = await idle(soak.stage) - ended
-        say(f"{rate:,.0f} fixes a second for {MEASURED:.0f} s: all is done {behind:.1f} s later")
-        if behind <= BEHIND:
+        ended, took = time.monotonic(), soak.times[len(soak.times) // 2 :]
+        behind, p50 = await idle(soak.stage) - ended, float(np.percentile(took, 50)) / 1e3
+        say(
+            f"{rate:,.0f} fixes a second for {MEASURED:.0f} s: p50 {p50:.0f} ms in the end, and all done {behind:.1f} s later"
+        )
+        if behind <= BEHIND and p50 <= SOON:
             return rate
         rate *= LESS
 

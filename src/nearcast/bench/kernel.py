@@ -27,6 +27,7 @@ from nearcast.bench.workloads import (
     disc_kernel,
     discs,
     dwell_kernel,
+    guarded_kernel,
     nearest_kernel,
     pair_kernel,
     polygon_kernel,
@@ -60,6 +61,17 @@ def _discs(n: int, name: str, quick: bool) -> Iterator[Result]:
     told(kernel, walk.placed())
     few = max(size // 100, size * 10_000 // max(n, 10_000))  # the grid makes all candidates at once
     yield _beside(name, partial(told, kernel), grid.turned, walk.batches(size), _rounds(quick), few)
+
+
+def _guarded(quick: bool) -> Iterator[Result]:
+    """Walkers that let in only some, beside the same walkers open to all."""
+    n, walkers, size = (1000, 100, 400) if quick else (100_000, 10_000, BATCH)
+    zones, walk = discs(n, SIDE), Walk(walkers, SIDE)
+    kernel, open_ = guarded_kernel(walk.names, zones), disc_kernel(walk.names, zones)
+    placed = walk.placed()
+    told(kernel, placed)
+    told(open_, placed)
+    yield _beside("guarded-100k", partial(told, kernel), partial(told, open_), walk.batches(size), _rounds(quick))
 
 
 def _tree(n: int, name: str, quick: bool) -> Iterator[Result]:
@@ -274,6 +286,7 @@ def _short(n: int) -> str:
 CASES: dict[str, Case] = {
     **{f"discs-{_short(n)}": partial(_discs, n, f"discs-{_short(n)}") for n in (1000, 10_000, 100_000, 1_000_000)},
     **{f"discs-{_short(n)}-strtree": partial(_tree, n, f"discs-{_short(n)}-strtree") for n in (10_000, 100_000)},
+    "guarded-100k": _guarded,
     "polygons-city": _polygons,
     **{f"pairs-{_short(n)}": partial(_pairs, n, f"pairs-{_short(n)}") for n in (10_000, 100_000, 1_000_000)},
     "nearest-5": _nearest,

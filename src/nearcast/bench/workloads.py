@@ -39,6 +39,7 @@ __all__ = [
     "city_zones",
     "disc_kernel",
     "discs",
+    "guarded_kernel",
     "nearest_kernel",
     "pair_kernel",
     "polygon_kernel",
@@ -172,6 +173,16 @@ def disc_kernel(names: list[str], zones: Discs) -> Kernel:
     kernel.stage.layers["zones"] = len(kernel.stage.tables)
     kernel.stage.tables.append(table)
     _watch(kernel, "SELECT WHERE &location IN LAYER zones")
+    return kernel
+
+
+def guarded_kernel(names: list[str], zones: Discs) -> Kernel:
+    """The same, but each client lets in only those of a kind."""
+    kernel = disc_kernel(names, zones)
+    for name in names:
+        permitting = parse_publication("PUBLISH TO #kind = 'friend'")
+        kernel.apply(ops.Publish(0, replace(permitting, id="self", owner=name)))
+    kernel.apply(ops.SetClient(0, "desk", {"kind": "friend"}))
     return kernel
 
 
