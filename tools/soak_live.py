@@ -121,9 +121,7 @@ async def saturation(soak: Soak, say: Callable[[str], None]) -> float:
             await asyncio.wait(loading, timeout=MEASURED, return_when=asyncio.FIRST_EXCEPTION)
         ended, took = time.monotonic(), soak.times[len(soak.times) // 2 :]
         behind, p50 = await idle(soak.stage) - ended, float(np.percentile(took, 50)) / 1e3
-        say(
-            f"{rate:,.0f} fixes a second for {MEASURED:.0f} s: p50 {p50:.0f} ms in the end, and all done {behind:.1f} s later"
-        )
+        say(f"{rate:,.0f} fixes a second for {MEASURED:.0f} s: p50 {p50:.0f} ms, and all is done {behind:.1f} s later")
         if behind <= BEHIND and p50 <= SOON:
             return rate
         rate *= LESS
