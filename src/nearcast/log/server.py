@@ -35,8 +35,8 @@ _TAKEN, _NOT_TAKEN = "Reloaded server configuration", "Failed to reload server c
 """What the server says in its log after it was asked to read its configuration again."""
 MQTT_AGAIN = 5.0
 """Seconds after which it sends an MQTT message again that was not acknowledged, also to one that has come back."""
-_MEMORY = {"GOGC": "50", "GOMEMLIMIT": "1GiB"}
-"""How it collects garbage. By its own habit it lets twice as much pile up, and buffers that packets made large with it:
+_MEMORY = {"GOMEMLIMIT": "512MiB"}
+"""From where on it collects garbage more often. By its own habit it lets buffers pile up that packets made large:
 2 GB and more after ten minutes of 80,000 fixes a second, of which it needs a tenth."""
 _MQTT_NAME = "nearcast"
 """The server's name, which it insists on if it speaks MQTT."""
