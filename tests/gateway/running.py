@@ -24,7 +24,7 @@ from nearcast.gateway.call import Settings
 from nearcast.gateway.grants import Role
 from nearcast.gateway.identity import Entry, Identities, Identity
 from nearcast.gateway.server import make_server
-from nearcast.log.subjects import ask_subject, out_subject
+from nearcast.log.subjects import AHEAD_SUBJECT, ask_subject, out_subject
 
 PATIENCE = 20.0
 _numbers = itertools.count(1)
@@ -165,6 +165,11 @@ class Teller:
         said = notification(next(self._count), kind, about)
         self.last, body = said["id"], json.dumps(said).encode()
         return (await self._client.jetstream().publish(out_subject(name), body)).seq
+
+    async def say_ahead(self, name: str, first: int, count: int) -> None:
+        """What will be told to a client, as the numbers in its ids have it, from a sequence on."""
+        told = [[out_subject(name), notification(number)] for number in range(first, first + count)]
+        await self._client.publish(AHEAD_SUBJECT, json.dumps([first, told]).encode())
 
     async def answer(self) -> None:
         async def state(message: Msg) -> None:

@@ -43,6 +43,21 @@ async def test_an_event_is_a_cloud_event(server: NatsServer) -> None:
         assert data == notification(1)
 
 
+async def test_what_is_said_ahead_is_heard_once(server: NatsServer) -> None:
+    """Before the stream has it, and not again when it does; what would leave a gap waits for the stream."""
+    async with gateway(server.url) as door, teller(server.url) as told, door.socket("ann") as socket:
+        await told.tell("ann")
+        assert ids(await hear(socket, 1)) == ["id-1"]
+        await told.say_ahead("ann", 2, 40)
+        assert ids(await hear(socket, 40)) == [f"id-{number}" for number in range(2, 42)]
+        await told.say_ahead("ann", 1, 50)
+        assert ids(await hear(socket, 9)) == [f"id-{number}" for number in range(42, 51)]
+        await told.say_ahead("ann", 52, 3)
+        for _ in range(2, 55):
+            await told.tell("ann")
+        assert ids(await hear(socket, 4)) == [f"id-{number}" for number in range(51, 55)]
+
+
 async def test_each_hears_its_own(server: NatsServer) -> None:
     odd = "a.n n/ñ*"
     async with (

@@ -49,6 +49,27 @@ async def test_pages_are_bounded_in_bytes(server: NatsServer) -> None:
         assert (await outbox.page(subject, 10, 100, size=1000)) == ([], True)
 
 
+async def test_each_wait_is_as_long_as_it_is_told_to_be(server: NatsServer) -> None:
+    """Though one timer serves all of them: of a wait that was shorter, longer, or ended early by an event."""
+    async with (
+        Link(server.url) as link,
+        teller(server.url) as told,
+        Hub(server.url, Broker(link), FeedMetrics()) as hub,
+    ):
+        with hub.listen("ann", 0) as feed:
+            loop = asyncio.get_running_loop()
+            for patience, hears in ((5.0, True), (0.2, False), (0.4, False), (5.0, True), (0.3, False), (0.1, False)):
+                began, taking = loop.time(), asyncio.ensure_future(feed.take(patience))
+                await asyncio.sleep(0.05)
+                if hears:
+                    await told.tell("ann")
+                assert len(await taking) == hears
+                assert hears or patience <= loop.time() - began < patience + 1
+            taking = asyncio.ensure_future(feed.take(60))
+            await asyncio.sleep(0.05)
+        assert await taking == []
+
+
 async def test_nobody_is_further_than_what_was_handed_out(server: NatsServer) -> None:
     """Also while it reads from disk: whoever ends then goes on where it was."""
     async with Link(server.url) as link, teller(server.url) as told:

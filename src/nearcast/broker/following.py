@@ -26,6 +26,8 @@ HEARTBEAT = 1.0
 """Seconds after which a server without news says that it is there."""
 SILENCE = 3.5
 """Seconds after which it is taken for lost."""
+LATER = 0.005
+"""Seconds that a packet is left where nobody waits for what it tells, so that those who do have the machine."""
 _ACK = "$JS.ACK."
 _BREATH = 0.01
 """Seconds after which others get their turn, however much there is to read."""
@@ -38,8 +40,9 @@ _REST = 0.05
 class Follower:
     """Reads the log from a sequence on, for as long as its connection holds."""
 
-    def __init__(self, log: Log, first: int) -> None:
-        self._log, self._next = log, first
+    def __init__(self, log: Log, first: int, is_urgent: Callable[[], bool] = lambda: True) -> None:
+        """``is_urgent`` says whether anyone waits for what is handed over."""
+        self._log, self._next, self._is_urgent = log, first, is_urgent
         self._arrived: deque[Msg] = deque()
         self._news = asyncio.Event()
         self._heard = time.monotonic()
@@ -99,6 +102,8 @@ class Follower:
                     turn = time.monotonic()
             self._news.clear()
             await self._news.wait()
+            if not self._is_urgent():
+                await asyncio.sleep(LATER)
             turn = time.monotonic()
 
     def _entry(self, message: Msg) -> Entry:

@@ -30,14 +30,17 @@ class _Cause(msgspec.Struct):
     ordinal: int
 
 
-class _Line(msgspec.Struct):
-    """A notification; the order of the fields is theirs in the line."""
+class _Head(msgspec.Struct):
+    """A notification without its id, which comes first, up to whoever is told; the order of fields is theirs."""
 
-    id: str
     time: str
     kind: str
     subscription: str
-    subscriber: str
+
+
+class _Tail(msgspec.Struct):
+    """What comes after whoever is told."""
+
     publisher: str | None
     publication: str
     region: str | None
@@ -71,17 +74,30 @@ def _rows(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _message(*, id: str, time: int, cause: dict[str, Any], content: str | None, **about: Any) -> Message:  # noqa: A002 (the column's name)
-    values, why = about.pop("values"), about.pop("why")
-    line = _Line(
-        id=id,
-        time=_text_of_time(time),
+    values, why, subscriber = about.pop("values"), about.pop("why"), about.pop("subscriber")
+    head = _Head(_text_of_time(time), about.pop("kind"), about.pop("subscription"))
+    tail = _Tail(
         content=_raw(content) if content else None,
         values=_raw(values) if values else msgspec.UNSET,
         cause=_Cause(**cause),
         why=_raw(why) if why else _NOTHING,
         **about,
     )
-    return id, line.subscriber, _encode(line)
+    return _line(id, subscriber, *_encoded(head, tail))
+
+
+def _line(id_: str, subscriber: str, head: bytes, tail: bytes) -> Message:
+    return id_, subscriber, b'{"id":"%b",%b,"subscriber":%b,%b' % (id_.encode(), head, _quoted(subscriber), tail)
+
+
+def _encoded(head: _Head, tail: _Tail) -> tuple[bytes, bytes]:
+    """The fields of a line, without the braces that are within it."""
+    return _encode(head)[1:-1], _encode(tail)[1:]
+
+
+@lru_cache(maxsize=2**16)
+def _quoted(name: str) -> bytes:
+    return _encode(name)
 
 
 def _raw(text: str) -> msgspec.Raw:
@@ -90,40 +106,46 @@ def _raw(text: str) -> msgspec.Raw:
 
 def run_messages(told: Told) -> list[Message]:
     """The notifications of a run of moves. Of the evidence they know the fix that caused them: compiled loops tell of
-    publications that go where their client goes and let in whoever is told, who may so know where that is."""
+    publications that go where their client goes and let in whoever is told, who may so know where that is.
+
+    Where many are told the same, lines differ in the id and in who is told; all else is made once for them.
+    """
     if not len(told):
         return []
-    e, names, texts, register = told.events, told.clients.names.text, told.texts.text, told.subscriptions
-    owners, movers = register.owner[e.subscription], told.moves.row[e.move]
+    e, register, name_of = told.events, told.subscriptions, told.clients.names.text
+    owners, movers, here = register.owner[e.subscription], told.moves.row[e.move], told.moves.here[e.move]
     party = (movers == e.publisher) | (movers == e.peer) | (movers == owners)
     columns = (
-        e.kind, e.time, register.name[e.subscription], owners, e.publication, e.publisher, e.layer, e.region, e.peer,
-        e.reason, party, movers, told.moves.time[e.move], told.moves.here[e.move, X], told.moves.here[e.move, Y],
+        e.move, e.kind, e.time, register.name[e.subscription], e.publication, e.publisher, e.layer, e.region, e.peer,
+        e.reason, e.content, party, movers, told.moves.time[e.move], here[:, X], here[:, Y],
     )  # fmt: skip
-    has_content = (e.content >= 0) & (told.publications.content[e.content] > 0)
-    contents: list[str] = told.publications.content_array(e.content).to_pylist() if has_content.any() else []
+    about = zip(*map(np.ndarray.tolist, columns), strict=True)
     made: list[Message] = []
-    for i, row in enumerate(zip(*map(np.ndarray.tolist, columns), strict=True)):
-        kind, time, name, owner, publication, publisher, layer, region, peer, reason, shown, mover, fixed, x, y = row
-        id_, subscriber = told.id(i), names(owner)
-        line = _Line(
-            id_,
-            _text_of_time(time),
-            KINDS[kind],
-            texts(name),
-            subscriber,
-            names(publisher) if publisher >= 0 else None,
-            texts(publication),
-            told.tables[layer].ids.text(region) if layer >= 0 else None,
-            names(peer) if peer >= 0 else None,
-            REASONS[reason],
-            _raw(contents[i]) if contents and contents[i] else None,
-            msgspec.UNSET,
-            _Cause("fix", names(mover), fixed, 0) if shown else _HIDDEN,
-            _fix("&" if mover == publisher else "#", fixed, x, y) if shown and peer < 0 else _NOTHING,
-        )
-        made.append((id_, subscriber, _encode(line)))
+    before, head, tail = (), b"", b""
+    for i, (owner, this) in enumerate(zip(owners.tolist(), about, strict=True)):
+        if this != before:
+            before, (head, tail) = this, _around(told, this)
+        made.append(_line(told.id(i), name_of(owner), head, tail))
     return made
+
+
+def _around(told: Told, this: tuple[Any, ...]) -> tuple[bytes, bytes]:
+    """Of a line, what is before whoever is told, and what comes after."""
+    _, kind, time, name, publication, publisher, layer, region, peer, reason, content, shown, mover, fixed, x, y = this
+    names, texts, said = told.clients.names.text, told.texts.text, told.publications.content_text(content)
+    head = _Head(_text_of_time(time), KINDS[kind], texts(name))
+    tail = _Tail(
+        names(publisher) if publisher >= 0 else None,
+        texts(publication),
+        told.tables[layer].ids.text(region) if layer >= 0 else None,
+        names(peer) if peer >= 0 else None,
+        REASONS[reason],
+        _raw(said) if said else None,
+        msgspec.UNSET,
+        _Cause("fix", names(mover), fixed, 0) if shown else _HIDDEN,
+        _fix("&" if mover == publisher else "#", fixed, x, y) if shown and peer < 0 else _NOTHING,
+    )
+    return _encoded(head, tail)
 
 
 def _fix(side: str, time: int, x: float, y: float) -> msgspec.Raw:

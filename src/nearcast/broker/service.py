@@ -125,7 +125,7 @@ class Broker:
         await log.create(live=True, out_bytes=self.settings.out_bytes)
         store = await Store.open(log)
         state = await self._begin(log, store)
-        self.follower = Follower(log, state.sequence + 1)
+        self.follower = Follower(log, state.sequence + 1, lambda: self.writer is not None)
         logger.info("%s follows, from packet %d on", self.name, state.sequence + 1)
         try:
             await _any_of(
@@ -242,7 +242,7 @@ class Broker:
         writer.give(items)
         logger.info("%s tells, after packet %d", self.name, max(told.place.batch, 0))
         marking = self._mark(store, Mark(told.ops.created, told.out.created, 0, 0), writer)
-        tasks = [writer.run(), self._renew(lease), marking, answering(self, log)]
+        tasks = [writer.run(), writer.say_ahead(), self._renew(lease), marking, answering(self, log)]
         try:
             await _any_of(*tasks, *([self._tick(log)] if self.settings.ticks else []))
         except Overtaken as error:

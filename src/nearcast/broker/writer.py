@@ -34,6 +34,10 @@ ANSWERED = 64
 """Of so many, one asks for an answer, and so does the last: what is taken says that all before it was."""
 WAITING = 20_000
 """Messages that wait to be sent, before whoever makes them is made to wait."""
+LATER = 0.005
+"""Seconds that whoever hears what was said ahead has the machine, before it is written as well;"""
+MANY = 1000
+"""unless so much waits."""
 AHEAD = 2**17
 """Bytes of what is said ahead in one message, about."""
 _NOBODY = b'{"error": {"description": "there is no such stream any more"}}'
@@ -56,7 +60,7 @@ class Writer:
         """Of the last message that was said ahead,"""
         self._unsaid: list[Item] = []
         """and those that are to be."""
-        self._more, self._room = asyncio.Event(), asyncio.Event()
+        self._more, self._room, self._news = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._fault: LogError | None = None
         self._heard = 0.0
         self._ended = False
@@ -67,12 +71,14 @@ class Writer:
             if item.place == self._tail.place:
                 self._check(item)
             elif item.place > self._tail.place:
-                fitting = item._replace(payload=self._fitting(item.payload))
+                fitting = self._fitting(item)
                 self._waiting.append(fitting)
                 self._unsaid.append(fitting)
                 self.sequence += 1
         if self._waiting:
             self._more.set()
+        if self._unsaid:
+            self._news.set()
 
     def _check(self, item: Item) -> None:
         try:
@@ -104,14 +110,14 @@ class Writer:
         while True:
             if self._fault is not None:
                 raise self._fault
-            if self._unsaid:
-                await self._say_ahead()
             if self._waiting and self._sent - self.acknowledged < IN_FLIGHT:
                 await self._send(self._waiting.popleft(), inbox)
                 continue
             self._more.clear()
             self._room.set()
             await self._until_more()
+            if len(self._waiting) < MANY:
+                await asyncio.sleep(LATER)
 
     async def _until_more(self) -> None:
         """Wait for something to write, or for an answer that lets more be written, or says that all is over."""
@@ -134,8 +140,14 @@ class Writer:
         reply = f"{inbox}.{self._sent}" if not self._waiting or self._sent % ANSWERED == 0 else ""
         await self._log.client.publish(item.subject, item.payload, reply=reply, headers=headers)
 
-    async def _say_ahead(self) -> None:
-        """And let it go out before the rest is written."""
+    async def say_ahead(self) -> None:
+        """Say what is given as soon as it is there, until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            await self._say()
+
+    async def _say(self) -> None:
         items, self._unsaid = self._unsaid, []
         some: list[tuple[str, msgspec.Raw]] = []
         size = 0
@@ -148,12 +160,14 @@ class Writer:
                 if len(data) <= self._log.client.max_payload:
                     await self._log.client.publish(AHEAD_SUBJECT, data)
                 some, size = [], 0
-        await asyncio.sleep(0)
 
-    def _fitting(self, payload: bytes) -> bytes:
+    def _fitting(self, item: Item) -> Item:
         """As much of a notification as the server takes: one that is too large says so, and what it is about."""
-        if len(payload) + HEADERS <= self._log.client.max_payload:
-            return payload
+        if len(item.payload) + HEADERS <= self._log.client.max_payload:
+            return item
+        return item._replace(payload=self._cut(item.payload))
+
+    def _cut(self, payload: bytes) -> bytes:
         said = msgspec.json.decode(payload)
         short = {**said, "content": None, "why": {}, "cut": True}
         short.pop("values", None)

@@ -49,6 +49,8 @@ BEAT = 5.0
 """Seconds after which a server says that there is nothing to say. Three such silences mean that it has gone."""
 RETOLD = 10.0
 """Seconds for a broker to tell again what a crash of the server took."""
+SOME = 16
+"""Notifications of those said ahead that are handed over before the first of them are sent."""
 SOON = 0.005
 """Seconds to wait before the disk is asked again for what was said ahead."""
 AGAIN = 0.5
@@ -195,8 +197,10 @@ class Hub:
         if ahead.first <= self.position + 1:
             now = time.time()
             for sequence, (subject, payload) in enumerate(ahead.told, ahead.first):
-                if sequence > self.position:
+                if sequence == self.position + 1:
                     self._hand_over(subject, Told(sequence, bytes(payload), now))
+                    if sequence % SOME == 0:
+                        await asyncio.sleep(0)
 
     def _hand_over(self, subject: str, told: Told) -> None:
         self.position = told.sequence
@@ -234,7 +238,9 @@ class Feed:
         """All that was on disk when it became live has been handed out."""
         self._is_slow = False
         """It fell behind while it was connected; then readings are merged."""
-        self._wake = asyncio.Event()
+        self._waiting: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -246,7 +252,10 @@ class Feed:
 
     def close(self) -> None:
         self.is_closed = True
-        self._wake.set()
+        self._wake()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self._hub.forget(self)
 
     @property
@@ -265,13 +274,13 @@ class Feed:
             return
         self._queue.append(event)
         self._size += len(event.body)
-        self._wake.set()
+        self._wake()
 
     def fall_behind(self) -> None:
         """Leave it to the disk. Whoever waits for more is woken."""
         self._is_live = self._is_current = False
         self._empty()
-        self._wake.set()
+        self._wake()
 
     def rewind(self, sequence: int) -> None:
         """Have all that comes after a sequence once more, from disk; until then nothing is kept here."""
@@ -296,15 +305,42 @@ class Feed:
             if events:
                 return self._counted(events)
         if not self._queue and self._is_live and not self.is_closed:
-            self._wake.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    await self._wake.wait()
+            await self._news(patience)
         events = [event for event in self._queue if event.sequence > self.last]
         self._empty()
         if events:
             self.last = events[-1].sequence
         return self._counted(events)
+
+    async def _news(self, patience: float) -> None:
+        """Wait until there is something, or for that long.
+
+        One timer serves many waits, and looks when it rings whether it is time: to set one for each would take as long
+        as all else that a feed does.
+        """
+        loop = asyncio.get_running_loop()
+        self._due = loop.time() + patience
+        if self._timer is not None and self._timer.when() > self._due:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._timer = loop.call_at(self._due, self._ring)
+        self._waiting = loop.create_future()
+        try:
+            await self._waiting
+        finally:
+            self._waiting = None
+
+    def _ring(self) -> None:
+        loop = asyncio.get_running_loop()
+        is_early = self._waiting is not None and loop.time() < self._due
+        self._timer = loop.call_at(self._due, self._ring) if is_early else None
+        if not is_early:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def _counted(self, events: list[Event]) -> list[Event]:
         self._hub.metrics.sent.inc(len(events))

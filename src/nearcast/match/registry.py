@@ -126,6 +126,10 @@ class Publications(Register):
             row = int(self.next[row])
         return found
 
+    def content_text(self, row: int) -> str:
+        """The content of a row; empty for what is no publication."""
+        return self._contents.text(int(self.content[row])) if row >= 0 else ""
+
     def content_array(self, rows: Wholes) -> pa.Array:
         """The contents by row; empty for what is no publication."""
         codes = np.where(rows < 0, 0, self.content[rows])
