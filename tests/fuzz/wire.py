@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -28,7 +28,12 @@ class Answer:
     def check(self) -> None:
         """Whatever was asked, it is answered in the form that is promised."""
         assert self.status < 500 or (self.status == 503 and "retry-after" in self.headers), self
-        assert self.status < 400 or self.body, self
+        assert self.status < 400 or self.size, self
+
+    @property
+    def size(self) -> int:
+        """Bytes of its body, also if only the head was asked for."""
+        return int(self.headers.get("content-length", "0"))
 
 
 class Line:
@@ -54,15 +59,15 @@ class Line:
         self.writer.write(data)
         await self.writer.drain()
 
-    async def answer(self) -> Answer | None:
-        """The next one; None if the other side hung up instead."""
+    async def answer(self, *, is_head: bool = False) -> Answer | None:
+        """The next one, which has no body if only its head was asked for; None if the other side hung up instead."""
         async with asyncio.timeout(PATIENCE):
             try:
                 head = await self.reader.readuntil(b"\r\n\r\n")
                 first, *lines = head.decode("latin-1").split("\r\n")
                 headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-                size = headers.get("content-length", "0")
-                return Answer(int(first.split()[1]), headers, await self.reader.readexactly(int(size)))
+                found = Answer(int(first.split()[1]), headers, b"")
+                return found if is_head else replace(found, body=await self.reader.readexactly(found.size))
             except (EOFError, OSError):
                 return None
 
@@ -70,7 +75,7 @@ class Line:
         """Send, and hear at once: who refuses may do so before all has come."""
         sending = asyncio.ensure_future(self.send(data))
         try:
-            return await self.answer()
+            return await self.answer(is_head=data.startswith(b"HEAD "))
         finally:
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import random
 import ssl
@@ -17,7 +18,7 @@ import pytest
 import trustme
 
 from nearcast.gateway.identity import revoke
-from nearcast.phones.door import Limits
+from nearcast.phones.door import Few, Limits
 from nearcast.phones.frames import Code, Connect
 from tests.phones.running import Handset, Stage, fresh, location, native, taken, until
 
@@ -311,3 +312,17 @@ async def test_with_a_certificate(stage: Stage, tmp_path: Path) -> None:
         with Handset(ann, token, phones.port) as handset:
             await taken(handset.lost)
             assert handset.codes.empty()
+
+
+def test_strangers_do_not_fill_a_disk_with_what_is_logged_of_them() -> None:
+    few = Few(lines=3, seconds=0.2)
+
+    def kept(text: str) -> str | None:
+        record = logging.LogRecord("door", logging.INFO, __file__, 1, "one: %s", (text,), None)
+        return record.getMessage() if few.filter(record) else None
+
+    assert [kept(str(number)) for number in range(9)] == ["one: 0", "one: 1", "one: 2", *[None] * 6]
+    time.sleep(0.2)
+    assert [kept("a"), kept("b")] == ["one: a (before it, 6 lines were left out)", "one: b"]
+    time.sleep(0.2)
+    assert kept("c") == "one: c"

@@ -14,10 +14,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from math import inf
 
 from nearcast.errors import GatewayError
 from nearcast.gateway.access import mqtt_name, mqtt_password
@@ -26,7 +28,7 @@ from nearcast.gateway.identity import Identities, Identity
 from nearcast.gateway.limits import Rates
 from nearcast.phones.frames import Code, Connect, FrameError, Kind, connack, packet, read_connect, topics_asked
 
-__all__ = ["Door", "Limits", "Upstream"]
+__all__ = ["Door", "Few", "Limits", "Upstream"]
 
 HASTE = 10.0
 """Seconds to say who one is."""
@@ -40,7 +42,31 @@ CHUNK = 2**16
 RETAIN = 0x01
 COST = 200
 """Bytes that count as one more packet, so that many positions in one message are not counted as one."""
+LINES, MINUTE = 60, 60.0
+"""Lines that are logged in a minute."""
 logger = logging.getLogger(__name__)
+
+
+class Few(logging.Filter):
+    """Strangers could fill a disk with what is said of them. Of many lines a few are kept, and then how many went."""
+
+    def __init__(self, lines: int = LINES, seconds: float = MINUTE) -> None:
+        super().__init__()
+        self._most, self._seconds = lines, seconds
+        self._until, self._count = -inf, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        if now >= self._until:
+            left_out = max(self._count - self._most, 0)
+            self._until, self._count = now + self._seconds, 0
+            if left_out:
+                record.msg, record.args = f"{record.getMessage()} (before it, {left_out:,} lines were left out)", ()
+        self._count += 1
+        return self._count <= self._most
+
+
+logger.addFilter(Few())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +125,8 @@ class Door:
         except FrameError as error:
             logger.info("one from %s: %s", _peer(writer), error)
             if error.code is not None:
-                writer.write(connack(error.code))
+                with suppress(OSError):
+                    _write(writer, connack(error.code))
         except (OSError, EOFError, TimeoutError, ssl.SSLError):
             pass
         finally:
@@ -162,16 +189,18 @@ class Door:
             except OSError:
                 raise FrameError("the NATS server is away", Code.AWAY) from None
             try:
-                up_writer.write(came.encoded())
+                _write(up_writer, came.encoded())
                 async with asyncio.timeout(HASTE):
                     said = await up_reader.readexactly(len(connack(Code.ACCEPTED)))
             except (OSError, EOFError, TimeoutError):
                 await _shut(up_writer)
                 raise FrameError("the NATS server does not answer", Code.AWAY) from None
-            if said[-1] == Code.ACCEPTED:
+            if said[-1] == Code.ACCEPTED and not writer.is_closing():
                 writer.write(said)
                 return up_reader, up_writer
             await _shut(up_writer)
+            if writer.is_closing():
+                raise ConnectionResetError
             if left:
                 await asyncio.sleep(TOLD)
         raise FrameError("the NATS server does not know this token", Code.NOT_ALLOWED)
@@ -192,7 +221,7 @@ class Door:
                     if topics > self.limits.topics:
                         raise FrameError(f"{who.client!r} subscribes to more than {self.limits.topics} topics")
                     await self._wait(who, 1)
-            up.write(packet(first, body))
+            _write(up, packet(first, body))
             await up.drain()
 
     async def _wait(self, who: Identity, cost: int) -> None:
@@ -217,7 +246,7 @@ def _renamed(came: Connect, who: Identity, secret: str) -> Connect:
 
 async def _down(up: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while chunk := await up.read(CHUNK):
-        writer.write(chunk)
+        _write(writer, chunk)
         await writer.drain()
 
 
@@ -248,6 +277,13 @@ async def _packet(reader: asyncio.StreamReader, most: int, wanted: int | None = 
 
 def _peer(writer: asyncio.StreamWriter) -> str:
     return str((writer.get_extra_info("peername") or ("?",))[0])
+
+
+def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """One that has gone raises as it does elsewhere: uvloop has an error of its own for it, a `RuntimeError`."""
+    if writer.is_closing():
+        raise ConnectionResetError
+    writer.write(data)
 
 
 async def _shut(writer: asyncio.StreamWriter) -> None:
