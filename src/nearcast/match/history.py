@@ -6,7 +6,7 @@ confidence, hysteresis or freshness.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -60,8 +60,13 @@ class Past:
         for known in self.relations.values():
             yield from (due for due, clients in known.dues if None in (client, clients) or client in (clients or ()))
 
-    def observe(self, subscriptions: Mapping[tuple[str, str], Subscribed], passing: str | None) -> None:
-        """Bring every history up to now."""
+    def observe(
+        self,
+        subscriptions: Mapping[tuple[str, str], Subscribed],
+        passing: str | None,
+        asking: Container[Holder] | None = None,
+    ) -> None:
+        """Bring every history up to now. If it is known which statements ask for any, no others are looked through."""
         for known in self.relations.values():
             known.dues.clear()
         subscribed = {
@@ -71,11 +76,15 @@ class Past:
             key: _Party(p.publication.regions, self.world.ends(key)) for key, p in self.world.publications.items()
         }
         for key, s in subscriptions.items():
-            for relation in tracked(s.subscription.filter, s.subscription.life, s.subscription.on):
-                self._watch(("subscription", *key), relation, "#", s.subscription.regions, published, passing)
+            holder = ("subscription", *key)
+            if asking is None or holder in asking:
+                for relation in tracked(s.subscription.filter, s.subscription.life, s.subscription.on):
+                    self._watch(holder, relation, "#", s.subscription.regions, published, passing)
         for key, p in self.world.publications.items():
-            for relation in tracked(p.publication.filter):
-                self._watch(("publication", *key), relation, "&", p.publication.regions, subscribed, passing)
+            holder = ("publication", *key)
+            if asking is None or holder in asking:
+                for relation in tracked(p.publication.filter):
+                    self._watch(holder, relation, "&", p.publication.regions, subscribed, passing)
 
     def _ends(self, owner: str, expires: Moment) -> Moment:
         return min(expires, self.world.clients[owner].ends)

@@ -297,7 +297,7 @@ class Indexed(Reference):
     def _observe(self, passing: str | None) -> None:
         # What a statement asked for before it was edited is due no more.
         if self._tracking or any(known.dues for known in self._past.relations.values()):
-            super()._observe(passing)
+            self._past.observe(self.subscriptions, passing, self._tracking)
 
     def _waiting(self) -> list[str]:
         return [self.clients.names.text(row) for row in self.clients.held]
