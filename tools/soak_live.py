@@ -59,8 +59,6 @@ SPARE = 128 * 2**20
 LIMITS = {"memory": (0.15, 24.0), "p50": (0.5, 2.0), "p99": (1.0, 20.0), "work": (0.15, 0.02)}
 """How much more there may be in the end than when all was warm: a part of it, and an amount (MB, ms, cores) that is
 noise."""
-FEWEST = 4
-"""Samples that say something."""
 PACED = 0.5
 """Seconds between two looks at the pace of the machine."""
 _PIECE = json.dumps([{"client": f"walker{i}", "lon": i / 7, "lat": i / 11} for i in range(200)])
@@ -315,12 +313,12 @@ def growing(
     what: str, seconds: list[float], values: list[float], limit: str, unit: str, pace: list[float] | None = None
 ) -> list[str]:
     """By a plane through the values, over time and over the pace of the machine if that is given: how much more there
-    is in the end than in the beginning, at the same pace."""
+    is in the end than in the beginning, at the best pace that the machine had."""
     part, noise = LIMITS[limit]
-    if len(values) < FEWEST:
-        return []
     since = np.array(seconds) - seconds[0]
-    over = [np.ones_like(since), since, *([np.array(pace) - np.mean(pace)] if pace else [])]
+    over = [np.ones_like(since), since, *([np.array(pace) - min(pace)] if pace else [])]
+    if len(values) <= len(over):
+        return []
     start, slope, *_ = np.linalg.lstsq(np.column_stack(over), np.array(values), rcond=None)[0]
     more = float(slope * since[-1])
     if more <= part * max(float(start), 0.0) + noise:

@@ -54,7 +54,7 @@ def test_what_keeps_growing_is_found() -> None:
 
 def test_a_machine_that_becomes_slower_is_no_fault_and_hides_none() -> None:
     assert faults(samples(pace=0.25), HERE, HERE, op=100) == []
-    assert [fault[:17] for fault in faults(samples(pace=0.25, slower=0.4), HERE, HERE, op=100)] == ["latency p50 grows"]
+    assert [fault[:17] for fault in faults(samples(pace=0.25, slower=0.2), HERE, HERE, op=100)] == ["latency p50 grows"]
     assert [fault[:10] for fault in faults(samples(pace=0.25, busier=0.01), HERE, HERE, op=100)] == ["work grows"]
 
 

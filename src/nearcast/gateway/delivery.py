@@ -315,8 +315,8 @@ class Feed:
     async def _news(self, patience: float) -> None:
         """Wait until there is something, or for that long.
 
-        One timer serves many waits, and looks when it rings whether it is time: to set one for each would take as long
-        as all else that a feed does.
+        One timer serves many waits, and looks when it rings whether it is time: to set one for each was half of what it
+        took to take an event.
         """
         loop = asyncio.get_running_loop()
         self._due = loop.time() + patience

@@ -195,12 +195,11 @@ class Door:
             except (OSError, EOFError, TimeoutError):
                 await _shut(up_writer)
                 raise FrameError("the NATS server does not answer", Code.AWAY) from None
-            if said[-1] == Code.ACCEPTED and not writer.is_closing():
-                writer.write(said)
+            if said[-1] == Code.ACCEPTED:
+                if not writer.is_closing():  # else whoever reads from it notices
+                    writer.write(said)
                 return up_reader, up_writer
             await _shut(up_writer)
-            if writer.is_closing():
-                raise ConnectionResetError
             if left:
                 await asyncio.sleep(TOLD)
         raise FrameError("the NATS server does not know this token", Code.NOT_ALLOWED)
