@@ -33,7 +33,8 @@ ALLOWED = {
     "broker": {"errors", "model", "language", "match", "feed", "snapshot", "log", "broker"},
     "check": {"errors", "model", "language", "match"},
     "demo": {"errors", "model", "language", "match", "stream", "check", "log", "gateway", "serve", "client"},
-    "cli": {"errors", "model", "language", "match", "stream", "bench", "check", "demo", "live_cli"},
+    "spark_cli": {"errors", "model", "language", "stream", "shell"},
+    "cli": {"errors", "model", "language", "match", "bench", "check", "demo", "shell", "live_cli", "spark_cli"},
 }
 ENGINES = {"pyspark", "nats", "starlette", "fastapi", "uvicorn"}
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -35,7 +35,7 @@ from nearcast.log.client import OUT_BYTES
 SHARE = 0.7
 """Of what can be taken."""
 BATCH, POSTERS = 500, 8
-MEASURED = 30.0
+MEASURED = 90.0
 SOON, BEHIND, LESS = 50.0, 1.0, 0.92
 """What can be taken: for so many seconds it is tried whether events still come within so many milliseconds in the end,
 and all is done so soon after; if not, with less."""

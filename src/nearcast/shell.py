@@ -1,4 +1,4 @@
-"""What verbs that speak with a gateway share: who one is, where the gateway is, and how an answer is printed."""
+"""What verbs share: options; and of those that speak with a gateway, who one is, where it is, and how to answer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ import click
 if TYPE_CHECKING:  # what speaks HTTP is loaded by whoever does
     from nearcast.client import Client
 
-__all__ = ["as_json", "connected", "do", "say"]
+__all__ = ["FILE", "LATENESS", "as_json", "connected", "do", "say"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+FILE = click.Path(exists=True, dir_okay=False, allow_dash=True)
+LATENESS = click.option(
+    "--lateness", type=click.FloatRange(min=0), default=0.0, help="Seconds that fixes are held back and sorted."
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 

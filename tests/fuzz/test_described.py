@@ -43,11 +43,11 @@ def ask(house: House, cases: int, first: int) -> Counter[str]:
     every: list[Any] = list(schema.get_all_operations())
     operations = [found.ok() for found in every if found.ok().path != ENDLESS]
     assert len(operations) > 40
+    open_to_choice = [operation for operation in operations if list(operation.iter_parameters()) or operation.body]
+    share = -(-cases // (len(open_to_choice) * len(MODES) * 2))
     for operation in operations:
-        takes = bool(list(operation.iter_parameters())) or bool(operation.body)
-        for mode in MODES if takes else MODES[:1]:
+        for mode in MODES if operation in open_to_choice else MODES[:1]:
             for headers in (house.bearer("stranger-1"), house.boss):
-                share = max(1, cases // (len(operations) * len(MODES) * 2))
                 _try(operation.as_strategy(generation_mode=mode), headers, share, first, came)
     return came
 

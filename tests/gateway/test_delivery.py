@@ -10,8 +10,10 @@ from typing import Any
 import httpx
 import nats
 import pytest
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from nearcast.gateway.call import Settings
+from nearcast.gateway.server import _write_at_once
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import OUT_STREAM
 from tests.gateway.running import Teller, gateway, hear, ids, listen, notification, teller
@@ -56,6 +58,33 @@ async def test_what_is_said_ahead_is_heard_once(server: NatsServer) -> None:
         for _ in range(2, 55):
             await told.tell("ann")
         assert ids(await hear(socket, 4)) == [f"id-{number}" for number in range(51, 55)]
+
+
+@pytest.mark.parametrize("is_paused", [False, True])
+async def test_what_is_written_at_once_is_in_order(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch, is_paused: bool
+) -> None:
+    """Nobody is woken for an event that a socket takes at once; now and then one does not."""
+    written: list[bool] = []
+
+    def write(cycle: RequestResponseCycle, body: bytes) -> bool:
+        written.append(not (is_paused and len(written) % 5 == 3) and _write_at_once(cycle, body))
+        return written[-1]
+
+    monkeypatch.setattr("nearcast.gateway.server._write_at_once", write)
+    async with gateway(server.url) as door, teller(server.url) as told:
+        hearing = asyncio.create_task(listen(await door.client("ann"), 300))
+        await told.tell("ann")
+        while not written:  # what comes before one listens is read from the disk
+            await asyncio.sleep(0.01)
+            await told.tell("ann")
+        first = int(told.last.removeprefix("id-")) + 1
+        for number in range(first, 301, 20):
+            await told.say_ahead("ann", number, 20)
+            await asyncio.sleep(0)
+        assert [event["id"] for _, event in await hearing] == [f"id-{number}" for number in range(1, 301)]
+    assert written.count(True) > 20
+    assert (False in written) == is_paused
 
 
 async def test_each_hears_its_own(server: NatsServer) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from contextlib import suppress
 
 import pytest
+from websockets.exceptions import InvalidStatus
 
 from nearcast.broker.weighing import FOUND, cost_of
 from nearcast.gateway import server
@@ -64,6 +67,29 @@ async def test_a_client_has_so_many_statements(live: Live) -> None:
                 assert answer.status_code == status, answer.text
             assert (await ann.delete(f"/v1/{kind}/1")).status_code == 200
             assert (await ann.put(f"/v1/{kind}/3", content=text)).status_code == 200
+
+
+async def test_a_client_has_so_many_streams(live: Live) -> None:
+    """Of either kind, together; those that end make room, and an operator is not counted."""
+    async with gateway(live.url, Settings(streams=2)) as door:
+        name, other = fresh("ann"), fresh("bob")
+        ann, boss = await door.client(name), await door.client("operator")
+        async with door.socket(name), ann.stream("GET", "/v1/events") as second:
+            assert second.status_code == 200
+            refused = await ann.get("/v1/events")
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+            assert refused.json()["detail"] == "a client has at most 2 streams at a time; close one"
+            with pytest.raises(InvalidStatus, match="429"):
+                await door.socket(name).__aenter__()
+            async with door.socket(other), boss.stream("GET", "/v1/events", params={"client": name}) as third:
+                assert third.status_code == 200
+        for _ in range(100):  # it takes a gateway a moment to see that one has gone
+            with suppress(InvalidStatus):
+                async with door.socket(name), door.socket(name):
+                    break
+            await asyncio.sleep(0.05)
+        else:
+            pytest.fail("those that ended still count")
 
 
 async def test_statements_that_are_made_to_hurt(live: Live) -> None:

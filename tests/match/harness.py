@@ -42,7 +42,8 @@ What it is about reads ``shop/ad`` for a publication, ``van/self@yard`` for a pu
 class System:
     def __init__(self, *, planar: bool = True, lateness: float = 0) -> None:
         self.reference = Reference(lateness=micros(lateness))
-        self._others = (Reference(lateness=micros(lateness), thorough=True), Kernel(lateness=micros(lateness)))
+        self.kernel = Kernel(lateness=micros(lateness))
+        self._others = (Reference(lateness=micros(lateness), thorough=True), self.kernel)
         self.last: list[Notification] = []
         """All that the last op told."""
         self.log: list[Notification] = []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nearcast.errors import NearcastError
 from nearcast.language.oplog import decode_op
-from nearcast.language.parse import parse
+from nearcast.language.parse import parse, parse_subscription
 from nearcast.match.kernel import Kernel
 from nearcast.match.present import query, state, visible
 from nearcast.match.reference import Reference
@@ -94,6 +94,23 @@ def _subscribed(log: Log, subscription: Subscription, latest: int) -> list[tuple
     op = ops.Subscribe(int(now) if now != NEVER else latest, subscription)
     told = other.apply(op)
     return None if any(n.subscription != "new" for n in told) else about(told)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("expires", "count"), [("", 1), (" EXPIRES 3 s", 0), (" EXPIRES 9 s", 1)])
+def test_a_question_ends_when_its_subscription_would(engine: type[Reference], expires: str, count: int) -> None:
+    """It begins at the asker's time, and what it is about may have come further."""
+    one = engine()
+    for line in (
+        '{"op": "relation", "time": 0, "text": "RELATION near WHERE &location WITHIN 1 km OF #location"}',
+        '{"op": "client", "time": 1, "client": "al", "attributes": {}}',
+        '{"op": "move", "time": 5, "client": "bo", "lon": 0, "lat": 0}',
+        '{"op": "move", "time": 5, "client": "cy", "lon": 0, "lat": 0}',
+    ):
+        one.apply(decode_op(line))
+    asked = replace(parse_subscription(f"SELECT FROM RELATION near{expires}"), owner="al", id="s")
+    assert len(query(one, asked, 1)) == count
+    assert len(one.apply(ops.Subscribe(1_000_000, asked))) == count
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from nearcast.broker.lines import batch_messages, run_messages
@@ -26,6 +27,8 @@ from nearcast.model.shape import FARTHEST, Point
 from nearcast.model.space import Metric
 
 __all__ = ["Applied", "Refusal", "apply_packet"]
+
+Reals = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,11 @@ def _apply_fixes(kernel: Kernel, fixes: list[PlainFix]) -> Applied | None:
         times = [parse_time(fix.time) for fix in fixes]
     except NearcastError:
         return None
-    bounds = (180, 90) if kernel.world.metric is Metric.EARTH else (FARTHEST, FARTHEST)
-    if not all(_is_sound(fix, *bounds) for fix in fixes):
+    clients, position = [fix.client for fix in fixes], _positions(fixes)
+    is_plain = all(clients) and all(fix.place is None for fix in fixes)
+    if not is_plain or not _are_sound(position, kernel.world.metric):
         return None
-    rows, time = kernel.clients.rows([fix.client for fix in fixes]), np.array(times, np.int64)
-    position = np.array([(fix.lon, fix.lat, fix.alt, fix.floor, fix.accuracy) for fix in fixes], np.float64)
+    rows, time = kernel.clients.rows(clients), np.array(times, np.int64)
     applied, runs = Applied(len(fixes), [], []), kernel.can_run(rows)
     for a, b in stretches(runs):
         if runs[a]:
@@ -96,17 +99,21 @@ def _apply_fixes(kernel: Kernel, fixes: list[PlainFix]) -> Applied | None:
     return applied
 
 
-def _is_sound(fix: PlainFix, x: float, y: float) -> bool:
-    """Whether nobody would refuse it. What is not a number is not less than anything."""
-    return (
-        bool(fix.client)
-        and fix.place is None
-        and abs(fix.lon) <= x
-        and abs(fix.lat) <= y
-        and abs(fix.alt or 0) < np.inf
-        and abs(fix.floor or 0) < np.inf
-        and 0 <= (fix.accuracy or 0) < np.inf
-    )
+def _positions(fixes: list[PlainFix]) -> Reals:
+    """x, y, altitude, floor and accuracy, by fix."""
+    found = np.full((len(fixes), 5), np.nan)
+    found[:, 0] = [fix.lon for fix in fixes]
+    found[:, 1] = [fix.lat for fix in fixes]
+    if any(fix.alt is not None or fix.floor is not None or fix.accuracy is not None for fix in fixes):
+        found[:, 2:] = [(fix.alt, fix.floor, fix.accuracy) for fix in fixes]
+    return found
+
+
+def _are_sound(position: Reals, metric: Metric) -> bool:
+    """Whether nobody would refuse one of them. JSON has no number that is not one: what is none here was not given."""
+    x, y = (180, 90) if metric is Metric.EARTH else (FARTHEST, FARTHEST)
+    near = (np.abs(position[:, :2]) <= (x, y)).all()
+    return bool(near and not np.isinf(position).any() and not (position[:, 4] < 0).any())
 
 
 def _one_by_one(kernel: Kernel, fixes: list[PlainFix], times: list[int], some: range, applied: Applied) -> None:

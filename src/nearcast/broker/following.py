@@ -26,9 +26,11 @@ HEARTBEAT = 1.0
 """Seconds after which a server without news says that it is there."""
 SILENCE = 3.5
 """Seconds after which it is taken for lost."""
-LATER = 0.005
-"""Seconds that a packet is left where nobody waits for what it tells, so that those who do have the machine."""
+LATER = 0.05
+"""Seconds that packets are left where nobody waits for what they tell, so that those who do have the machine."""
 _ACK = "$JS.ACK."
+_SAID = 2
+"""Turns until what a packet told is on its way: in one it is said, in the next it is sent."""
 _BREATH = 0.01
 """Seconds after which others get their turn, however much there is to read."""
 _LONG = 0.1
@@ -96,6 +98,8 @@ class Follower:
                     await take(self._entry(message))
                 else:
                     await self._control(message)
+                for _ in range(_SAID if self._arrived and self._is_urgent() else 0):
+                    await asyncio.sleep(0)
                 worked = time.monotonic() - turn
                 if worked > _BREATH:
                     await asyncio.sleep(min(_REST, worked * _REST) if worked > _LONG else 0)

@@ -250,12 +250,13 @@ class _Socket:
             gateway.count_request(call.who)
             client = call.client
             after, keeps_cursor = await start_after(gateway, client, call.query.get("after")), is_heard(call)
+            feed = gateway.listen(call.who, client, after)
         except NearcastError as error:
             await _denied(problem(error), send)
             return
         protocol = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
-        await send({"type": "websocket.accept", "subprotocol": protocol})
-        with gateway.hub.listen(client, after) as feed:
+        with feed:
+            await send({"type": "websocket.accept", "subprotocol": protocol})
             await Talk(gateway, call.who, client, feed, send, keeps_cursor=keeps_cursor).run(receive)
 
 

@@ -16,7 +16,7 @@ from nearcast.errors import GatewayError, LanguageError, OpError
 from nearcast.gateway.ask import Broker
 from nearcast.gateway.bodies import Statement, Taken
 from nearcast.gateway.commit import Committer, Placed
-from nearcast.gateway.delivery import Hub
+from nearcast.gateway.delivery import Feed, Hub
 from nearcast.gateway.formats import MOST as MOST_POSITIONS
 from nearcast.gateway.formats import Fault, Lines, op_line, when
 from nearcast.gateway.hooks import MOST, Hooks
@@ -64,6 +64,8 @@ class Settings:
     """Bytes of a client's statement. A polygon of some hundred corners fits."""
     cost: int = 50_000
     """Conditions that a client's statement may have a broker ask at once, about: it takes half a second."""
+    streams: int = 100
+    """Streams of events that one client may have open here."""
     webhooks: int = MOST
     """Webhooks of one client."""
     private: bool = False
@@ -114,6 +116,13 @@ class Gateway:
     def most(self, who: Identity) -> int:
         """Positions of a body."""
         return MOST_POSITIONS if who.is_operator else min(MOST_POSITIONS, self.rates.at_once)
+
+    def listen(self, who: Identity, client: str, after: int) -> Feed:
+        """What is told to a client after a sequence, unless too many hear that already."""
+        if not who.is_operator and self.hub.listeners(client) >= self.settings.streams:
+            most = self.settings.streams
+            raise GatewayError(429, f"a client has at most {most:,} streams at a time; close one", retry_after=1)
+        return self.hub.listen(client, after)
 
     def moment(self, given: str | float | None = None) -> str | float:
         return when(given, time.time_ns() // 1000, round(self.settings.ahead * MICROS))

@@ -16,6 +16,7 @@ import asyncio
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -111,6 +112,10 @@ class Hub:
         self._feeds.setdefault(feed.subject, set()).add(feed)
         self.metrics.connected.inc()
         return feed
+
+    def listeners(self, client: str) -> int:
+        """How many listen for a client."""
+        return len(self._feeds.get(out_subject(client), ()))
 
     def end(self) -> None:
         """Nobody is to wait for more."""
@@ -238,6 +243,8 @@ class Feed:
         """All that was on disk when it became live has been handed out."""
         self._is_slow = False
         """It fell behind while it was connected; then readings are merged."""
+        self.write_at_once: Callable[[Event], bool] | None = None
+        """Writes an event for which nobody has to be woken, while all before it is written; says whether it did."""
         self._waiting: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
@@ -272,9 +279,18 @@ class Feed:
             self._is_slow = self._hub.merges
             self.fall_behind()
             return
+        if self._is_idle and self.write_at_once is not None and self.write_at_once(event):
+            self.last = event.sequence
+            self._counted([event])
+            return
         self._queue.append(event)
         self._size += len(event.body)
         self._wake()
+
+    @property
+    def _is_idle(self) -> bool:
+        """All that there was is written, and whoever writes waits for more."""
+        return not self._queue and self._waiting is not None and not self._waiting.done()
 
     def fall_behind(self) -> None:
         """Leave it to the disk. Whoever waits for more is woken."""

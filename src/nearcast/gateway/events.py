@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -59,12 +58,12 @@ class Event:
     def __init__(self, sequence: int, body: bytes, id_: str = "", stored: float = 0.0) -> None:
         self.sequence, self.body, self.id, self.stored = sequence, body, id_, stored
 
-    @cached_property
+    @property
     def frame(self) -> bytes:
         """As a server-sent event."""
         return b"id: %d\ndata: %b\n\n" % (self.sequence, self.body)
 
-    @cached_property
+    @property
     def text(self) -> str:
         """As a message of a WebSocket."""
         return self.body.decode()

@@ -26,7 +26,7 @@ NAMED = ("time", "alt", "floor", "place", "accuracy")
 """Properties of a feature that are part of the fix; the others are attributes."""
 
 
-class Position(msgspec.Struct, forbid_unknown_fields=True):
+class Position(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A position in plain JSON: a coordinate, a place, or both. Without a time it is of now."""
 
     lon: float | None = None
@@ -42,7 +42,7 @@ class Position(msgspec.Struct, forbid_unknown_fields=True):
     y: float | None = None
 
 
-class _Move(msgspec.Struct, tag_field="op", tag="move", omit_defaults=True, forbid_unknown_fields=True):
+class _Move(msgspec.Struct, tag_field="op", tag="move", omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A line of the op log."""
 
     time: str | int | float

@@ -8,17 +8,20 @@ import logging
 import resource
 import signal
 import socket
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import httptools
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from nearcast.gateway.app import create_app
 from nearcast.gateway.call import Settings
 from nearcast.gateway.identity import Identities, TokenFile
+from nearcast.gateway.streams import AT_ONCE
 
 __all__ = ["make_server", "run"]
 
@@ -67,6 +70,10 @@ class _Protocol(HttpToolsProtocol):
         self._stop()
         super().on_headers_complete()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        cycle.scope["extensions"] = {AT_ONCE: {"write": partial(_write_at_once, cycle)}}
+        super()._start_asgi_task(cycle, app)
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """Those behind a body, too."""
         self._headers += len(name) + len(value)
@@ -86,6 +93,23 @@ class _Protocol(HttpToolsProtocol):
         self._timer = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+def _write_at_once(cycle: RequestResponseCycle, body: bytes) -> bool:
+    """Write a part of an answer, unless its socket has to be waited for, or has gone: then it is for whoever answers.
+
+    If it need not be waited for, uvicorn's `send` is done at the first step.
+    """
+    if cycle.flow.write_paused or cycle.disconnected:
+        return False
+    sending = cycle.send({"type": "http.response.body", "body": body, "more_body": True})
+    try:
+        sending.send(None)
+    except StopIteration:
+        return True
+    except (RuntimeError, OSError):
+        return False
+    raise AssertionError("a socket that takes more made somebody wait")
 
 
 def _is_ours(record: logging.LogRecord) -> bool:

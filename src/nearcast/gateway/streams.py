@@ -18,18 +18,21 @@ from nearcast.errors import GatewayError, NearcastError
 from nearcast.gateway.bodies import Taken
 from nearcast.gateway.call import Call, Gateway
 from nearcast.gateway.delivery import Feed
+from nearcast.gateway.events import Event
 from nearcast.gateway.formats import read_positions
 from nearcast.gateway.grants import Action
 from nearcast.gateway.identity import Identity
 from nearcast.log.ending import end
 from nearcast.model.moment import MICROS
 
-__all__ = ["Sender", "Talk", "is_heard", "send_events", "start_after"]
+__all__ = ["AT_ONCE", "Sender", "Talk", "is_heard", "send_events", "start_after"]
 
 Message = MutableMapping[str, Any]
 Sender = Callable[[Message], Awaitable[None]]
 Receiver = Callable[[], Awaitable[Message]]
 
+AT_ONCE = "nearcast.at_once"
+"""The extension of a server whose ``write`` need not be awaited: it takes bytes, if it can, and says whether it did."""
 CURSOR = 2.0
 """Seconds between two writes of a cursor."""
 PENDING = 64
@@ -69,29 +72,37 @@ async def send_events(call: Call, receive: Receiver, send: Sender) -> None:
     gateway, client = call.gateway, call.client
     named = call.query.get("after") or call.request.headers.get("last-event-id")
     after, keeps_cursor = await start_after(gateway, client, named), is_heard(call)
-    with gateway.hub.listen(client, after) as feed:
+    with gateway.listen(call.who, client, after) as feed:
         gone = asyncio.ensure_future(_until_gone(receive, feed))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await _send(send, b": nearcast\n\n")
-            await _pass_on(gateway, call.who, feed, send, keeps_cursor=keeps_cursor)
+            await _pass_on(call, feed, send, keeps_cursor=keeps_cursor)
             if not gone.done():
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             gone.cancel()
 
 
-async def _pass_on(gateway: Gateway, who: Identity, feed: Feed, send: Sender, *, keeps_cursor: bool) -> None:
+async def _pass_on(call: Call, feed: Feed, send: Sender, *, keeps_cursor: bool) -> None:
     """The cursor follows a little behind, since nobody says what has arrived, and events do not wait for it."""
+    gateway, who = call.gateway, call.who
     sent, written, due = feed.last, feed.last, time.monotonic() + CURSOR
     writing: asyncio.Task[None] | None = None
+    write: Callable[[bytes], bool] = call.request.scope["extensions"][AT_ONCE]["write"]
+
+    def write_at_once(event: Event) -> bool:
+        has_time = not keeps_cursor or time.monotonic() < due
+        return has_time and gateway.identities.holds(who) and write(event.frame)
+
+    feed.write_at_once = write_at_once
     try:
         while not feed.is_closed:
             events = await feed.take(gateway.settings.heartbeat)
             if not gateway.identities.holds(who):
                 break
             if events:
-                await _send(send, b"".join(event.frame for event in events))
+                await _send(send, events[0].frame if len(events) == 1 else b"".join([event.frame for event in events]))
             elif not feed.is_closed:
                 await _send(send, b"id: %d\n\n" % feed.reached)
             if keeps_cursor and time.monotonic() > due and (writing is None or writing.done()):

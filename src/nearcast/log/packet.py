@@ -43,7 +43,7 @@ class _Head(msgspec.Struct):
     client: str | None = None
 
 
-class PlainFix(msgspec.Struct, tag_field="op", tag="move", forbid_unknown_fields=True):
+class PlainFix(msgspec.Struct, tag_field="op", tag="move", forbid_unknown_fields=True, gc=False):
     """A fix as nearly all are. `decode_op` takes eight times as long; what is not like this is left to it."""
 
     time: str | int | float

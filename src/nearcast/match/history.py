@@ -6,17 +6,17 @@ confidence, hysteresis or freshness.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
 from nearcast.match.question import History, Question, Recall, quantified
-from nearcast.match.world import Side, Subscribed, World
+from nearcast.match.world import Side, StatementKey, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.region import Region
 
-__all__ = ["Holder", "Past", "Relations", "mentions", "tracked"]
+__all__ = ["Holder", "Past", "Relations", "mentions"]
 
 Key = tuple[str, ...]
 Holder = tuple[str, str, str]
@@ -36,13 +36,24 @@ class Relations:
 class Past:
     """The histories of all relations that some statement asks about. A holder is a statement."""
 
-    def __init__(self, world: World, clock: Callable[[Key | None], Moment]) -> None:
+    def __init__(
+        self,
+        world: World,
+        subscriptions: Mapping[StatementKey, Subscribed],
+        clock: Callable[[Key | None], Moment],
+    ) -> None:
         self.world = world
+        self.subscriptions = subscriptions
         self.clock = clock
         self.relations: dict[Holder, Relations] = {}
 
     def drop(self, holder: Holder) -> None:
         self.relations.pop(holder, None)
+
+    def narrow(self, holder: Holder, past: Container[c.Spatial]) -> None:
+        """Drop what a statement that was edited asks for no more: nobody would look how that goes on."""
+        if (known := self.relations.get(holder)) is not None:
+            known.histories = {about: held for about, held in known.histories.items() if about[0] in past}
 
     def recall(self, holder: Holder, other: c.Side) -> Recall:
         """How a question of the holder's finds (τ, π); ``other`` is the side that is not the holder's."""
@@ -60,54 +71,27 @@ class Past:
         for known in self.relations.values():
             yield from (due for due, clients in known.dues if None in (client, clients) or client in (clients or ()))
 
-    def observe(
-        self,
-        subscriptions: Mapping[tuple[str, str], Subscribed],
-        passing: str | None,
-        asking: Container[Holder] | None = None,
-    ) -> None:
-        """Bring every history up to now. If it is known which statements ask for any, no others are looked through."""
+    def observe(self, passing: str | None) -> None:
+        """Bring every history up to now."""
         for known in self.relations.values():
             known.dues.clear()
-        subscribed = {
-            key: _Party(s.subscription.regions, self._ends(key[0], s.expires)) for key, s in subscriptions.items()
-        }
-        published = {
-            key: _Party(p.publication.regions, self.world.ends(key)) for key, p in self.world.publications.items()
-        }
-        for key, s in subscriptions.items():
-            holder = ("subscription", *key)
-            if asking is None or holder in asking:
-                for relation in tracked(s.subscription.filter, s.subscription.life, s.subscription.on):
-                    self._watch(holder, relation, "#", s.subscription.regions, published, passing)
-        for key, p in self.world.publications.items():
-            holder = ("publication", *key)
-            if asking is None or holder in asking:
-                for relation in tracked(p.publication.filter):
-                    self._watch(holder, relation, "&", p.publication.regions, subscribed, passing)
+        for kind, statements in (("subscription", self.subscriptions), ("publication", self.world.publications)):
+            for key, statement in statements.items():
+                for relation in statement.past:
+                    self.watch((kind, *key), relation, passing)
 
-    def _ends(self, owner: str, expires: Moment) -> Moment:
-        return min(expires, self.world.clients[owner].ends)
-
-    def _watch(
-        self,
-        holder: Holder,
-        relation: c.Spatial,
-        side: c.Side,
-        regions: tuple[Region, ...],
-        others: Mapping[tuple[str, str], _Party],
-        passing: str | None,
+    def watch(
+        self, holder: Holder, relation: c.Spatial, passing: str | None, only: Iterable[Key] | None = None
     ) -> None:
-        """Note how a relation of the holder stands to each other party that it may name."""
+        """Note how a relation of a statement stands to each other party that it may name, or to some of them."""
         relations = self.relations.setdefault(holder, Relations())
+        kind, owner, id_ = holder
+        side: c.Side = "#" if kind == "subscription" else "&"
         other: c.Side = "&" if side == "#" else "#"
-        _, owner, id_ = holder
-        parties: set[Key] = {()}
-        if mentions(relation, other):
-            past = {party for known, party in relations.histories if known == relation}
-            parties = {key for key in others if key[0] != owner} | past
-        for key in parties:
-            party = others.get((key[0], key[1]), _GONE) if key else _NOBODY
+        if only is None:
+            only = self._parties(relations, holder, relation) if mentions(relation, other) else {()}
+        for key in only:
+            party = self._party(kind, (key[0], key[1])) if key else _NOBODY
             theirs: list[Side | None] = [*self.world.sides(key[0], key[1], party.regions)] if key else [None]
             questions = [
                 Question(
@@ -117,10 +101,32 @@ class Past:
                     passing=passing,
                     asker=ours,
                 )
-                for ours, their in product(self.world.sides(owner, id_, regions), theirs)
+                for ours, their in product(self.world.sides(owner, id_, self._regions(holder)), theirs)
             ]
             involved = (*((owner,) if mentions(relation, side) else ()), *key[:1])
             self._note(relations, relation, key, questions, involved, party.ends)
+
+    def _parties(self, relations: Relations, holder: Holder, relation: c.Spatial) -> set[Key]:
+        """Whoever is on the other side now, or has been."""
+        kind, owner, _ = holder
+        others = self.world.publications if kind == "subscription" else self.subscriptions
+        return {key for key in others if key[0] != owner} | {party for r, party in relations.histories if r == relation}
+
+    def _regions(self, holder: Holder) -> tuple[Region, ...]:
+        kind, *key = holder
+        if kind == "subscription":
+            return self.subscriptions[key[0], key[1]].subscription.regions
+        return self.world.publications[key[0], key[1]].publication.regions
+
+    def _party(self, kind: str, key: StatementKey) -> _Party:
+        """The other side of a statement of this kind."""
+        if kind == "subscription":
+            published = self.world.publications.get(key)
+            return _Party(published.publication.regions, self.world.ends(key)) if published else _GONE
+        subscribed = self.subscriptions.get(key)
+        if subscribed is None:
+            return _GONE
+        return _Party(subscribed.subscription.regions, min(subscribed.expires, self.world.clients[key[0]].ends))
 
     def _note(
         self,
@@ -131,11 +137,11 @@ class Past:
         involved: Key,
         ends: Moment,
     ) -> None:
-        """Note the relation for each thing that it may hold with.
+        """Note the relation for each thing that it may hold with; what never held has no history.
 
         It happens at the latest time of the clients involved; one over ANY involves everyone.
         """
-        known = relations.histories.setdefault((relation, party), {})
+        known = relations.histories.get((relation, party), {})
         items = dict(questions[0].items(relation)) if quantified(relation) else {(): []}
         clients = involved if not c.asks_for_any(relation) else None
         for item in known.keys() | items.keys():
@@ -148,7 +154,10 @@ class Past:
                     answer = asked.of_item(relation, item, items[item]) if item else asked.ask(relation)
                     holds |= answer is True
                 relations.dues += [(turn, clients) for turn in asked.turns]
-            known.setdefault(item, History()).observe(holds, when)
+            if holds or item in known:
+                known.setdefault(item, History()).observe(holds, when)
+        if known:
+            relations.histories[relation, party] = known
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +169,6 @@ class _Party:
 
 
 _NOBODY, _GONE = _Party((), FOREVER), _Party((), NEVER)
-
-
-def tracked(*conditions: c.Condition | None) -> list[c.Spatial]:
-    """The relations whose history is asked for."""
-    found = [n.relation for n in c.walk(conditions) if isinstance(n, (c.Entered, c.Left, c.MeanStay))]
-    return list(dict.fromkeys(found))
 
 
 def mentions(node: object, side: c.Side) -> bool:

@@ -16,7 +16,7 @@ from nearcast.match.chain import Pair
 from nearcast.match.circles import Circles
 from nearcast.match.clients import Clients, Times
 from nearcast.match.crossings import inside
-from nearcast.match.history import tracked
+from nearcast.match.followed import Followed
 from nearcast.match.lane import HERE, THERE, Stage, positions
 from nearcast.match.names import Names
 from nearcast.match.reference import Reference
@@ -34,13 +34,15 @@ from nearcast.model.moment import FOREVER, Moment
 from nearcast.model.notification import Notification
 from nearcast.model.region import Region, region
 from nearcast.model.space import Metric
-from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, Publication, Subscription, spanned_layer
+from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, Publication, Subscription
 
 __all__ = ["Indexed", "key_of"]
 
 
 class Indexed(Reference):
     """The state of one system, indexed. The kernel adds lanes to it."""
+
+    _past: Followed
 
     def __init__(self, lateness: int = 0) -> None:
         super().__init__(lateness)
@@ -67,8 +69,6 @@ class Indexed(Reference):
         self._subscribed_by: dict[str, dict[StatementKey, Subscribed]] = {}
         self._ending: tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]] = ({}, {})
         """Statements that expire."""
-        self._tracking: set[tuple[str, str, str]] = set()
-        """Statements that ask for the past."""
         self._all_seeing = 0
         self._step_watching = 0
 
@@ -76,9 +76,9 @@ class Indexed(Reference):
 
     def _concerned(self, change: Change) -> list[Subscribed]:
         names: Iterable[StatementKey]
-        if self._due and not self._tracking:
+        if self._due:
             names = self._due
-        elif change.client is None or self._all_seeing or self._tracking:
+        elif change.client is None or self._all_seeing:
             names = self._all_judged()
         else:
             names = self._concerned_by(change.client)
@@ -132,7 +132,9 @@ class Indexed(Reference):
         past = [due for due in self._past.dues(client) if due <= now]
         first = min((*dues, *past), default=None)
         self._due = {}
-        for heap in heaps if first is not None else ():
+        if first is None or first in past:  # what the past turns, no pair knows of
+            return first
+        for heap in heaps:
             while self._first_due(heap, now) == first:
                 _, name, key = self._dues.drop(heap)
                 self._due.setdefault(name, set()).add(key)
@@ -155,7 +157,7 @@ class Indexed(Reference):
 
     def _only_due(self, s: Subscribed) -> bool:
         """Whether, while a timer fires, only the pairs that it is about need to be looked at."""
-        return bool(self._due) and not self._tracking and not s.chooses and not self._all_seeing
+        return bool(self._due) and not s.chooses and not self._all_seeing
 
     # ---- pairs ---------------------------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ class Indexed(Reference):
 
     def _spanned(self, s: Subscribed, key: Key) -> Iterator[Candidate]:
         """A publication, or a pair for each region of the layer that is watched: only where it is, if that will do."""
-        span = spanned_layer(s.subscription)
+        span = s.span
         if span is None:
             yield Candidate(key)
             return
@@ -260,7 +262,7 @@ class Indexed(Reference):
         return table.region(row) if table and row is not None else None
 
     def _table_of(self, s: Subscribed) -> Regions | None:
-        source, span = s.subscription.source, spanned_layer(s.subscription)
+        source, span = s.subscription.source, s.span
         name = source.name if isinstance(source, FromLayer) else span.layer if span else ""
         return self._table(name)
 
@@ -292,12 +294,17 @@ class Indexed(Reference):
 
     @property
     def asks_for_past(self) -> bool:
-        return bool(self._tracking)
+        return bool(self._past.asking)
 
-    def _observe(self, passing: str | None) -> None:
-        # What a statement asked for before it was edited is due no more.
-        if self._tracking or any(known.dues for known in self._past.relations.values()):
-            self._past.observe(self.subscriptions, passing, self._tracking)
+    def _new_past(self) -> Followed:
+        return Followed(self.world, self.subscriptions, self._clock, self.owned)
+
+    def _observe(self, client: str | None, passing: str | None) -> None:
+        self._past.observe_after(client, passing)
+
+    def _bury(self) -> Iterator[Notification]:
+        yield from super()._bury()
+        self._past.forget_gone()
 
     def _waiting(self) -> list[str]:
         return [self.clients.names.text(row) for row in self.clients.held]
@@ -339,11 +346,10 @@ class Indexed(Reference):
         p = self.world.publications[key]
         self._published_by.setdefault(key[0], {})[key] = p
         self._all_seeing += p.sees_all
-        self._step_watching += c.asks_for_steps(p.publication.filter)
+        self._step_watching += p.sees_steps
         if p.expires < FOREVER:
             self._ending[0][key] = p
-        if tracked(p.publication.filter):
-            self._tracking.add(("publication", *key))
+        self._past.enter(("publication", *key), p.past)
         self._locate(key)
 
     def _locate(self, key: StatementKey) -> None:
@@ -356,9 +362,9 @@ class Indexed(Reference):
         if old is None:
             return
         self._all_seeing -= old.sees_all
-        self._step_watching -= c.asks_for_steps(old.publication.filter)
+        self._step_watching -= old.sees_steps
         self._ending[0].pop(key, None)
-        self._tracking.discard(("publication", *key))
+        self._past.leave(("publication", *key))
         self._published_by[key[0]].pop(key, None)
         self._whereabouts.drop(key)
 
@@ -372,16 +378,14 @@ class Indexed(Reference):
         return change
 
     def _enter_subscription(self, s: Subscribed) -> None:
-        key, subscription = key_of(s), s.subscription
+        key = key_of(s)
         self._subscribed_by.setdefault(key[0], {})[key] = s
         if not isinstance(s.pairs, Pairs):
             s.pairs = Pairs(key, self._involved, s.pairs)
         self._ending[1].pop(key, None)
         if s.expires < FOREVER:
             self._ending[1][key] = s
-        self._tracking.discard(("subscription", *key))
-        if tracked(subscription.filter, subscription.life, subscription.on):
-            self._tracking.add(("subscription", *key))
+        self._past.enter(("subscription", *key), s.past)
         self._enlist(s)
 
     def _enlist(self, s: Subscribed) -> None:
@@ -413,7 +417,7 @@ class Indexed(Reference):
         if (known := self.subscriptions.get((owner, id_))) is not None:
             known.pairs.clear()
         self._ending[1].pop((owner, id_), None)
-        self._tracking.discard(("subscription", owner, id_))
+        self._past.leave(("subscription", owner, id_))
         self._subscribed_by.get(owner, {}).pop((owner, id_), None)
         super()._drop_subscription(owner, id_)
 

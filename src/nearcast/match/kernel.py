@@ -48,7 +48,6 @@ from nearcast.model.statement import (
     Publication,
     RelationDefinition,
     Subscription,
-    spanned_layer,
 )  # fmt: skip
 
 __all__ = ["Kernel"]
@@ -186,7 +185,7 @@ class Kernel(Indexed):
     @property
     def is_compiled(self) -> bool:
         """Whether every pair is in a lane, so that moves need nothing else."""
-        return not self._general and not self._odd and not self._tracking
+        return not self._general and not self._odd and not self._past.asking
 
     def can_run(self, rows: Wholes) -> Bools:
         """Of which clients a move needs nothing but lanes."""
@@ -204,7 +203,7 @@ class Kernel(Indexed):
         about its own client. Such a client may become another by an op that is no move, or by time, but not more."""
         found = np.zeros(len(self.clients.names), np.bool_)
         past = any(known.dues for known in self._past.relations.values())
-        if past or self._tracking or self._all_seeing or self._watching or self._far or self._circles:
+        if past or self._past.asking or self._all_seeing or self._watching or self._far or self._circles:
             found[:] = True
             return found
         names = {key[0] for key in (*self._general, *self._odd, *(self.subscriptions if self._odd else ()))}
@@ -552,7 +551,7 @@ class Kernel(Indexed):
             self._elsewhere.add(key_of(s))
         super()._enter_subscription(s)
         if elsewhere:
-            self._tracking.discard(("subscription", *key_of(s)))
+            self._past.leave(("subscription", *key_of(s)))
 
     def _drop_subscription(self, owner: str, id_: str) -> None:
         super()._drop_subscription(owner, id_)
@@ -659,4 +658,4 @@ def _fits_source(s: Subscribed, key: Key) -> bool:
             return name == layer and not publisher
         case FromRelation(relation):
             return name == relation and bool(peer)
-    return bool(publisher) and not peer and bool(region) == (spanned_layer(s.subscription) is not None)
+    return bool(publisher) and not peer and bool(region) == (s.span is not None)

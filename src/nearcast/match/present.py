@@ -8,15 +8,14 @@ not even that there is something to learn.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from nearcast.match import admit
 from nearcast.match.chain import Pair, advance
 from nearcast.match.choice import choose
-from nearcast.match.history import Past, tracked
-from nearcast.match.reference import Reference
+from nearcast.match.history import Past, Relations, mentions
+from nearcast.match.reference import Reference, end_of
 from nearcast.match.verdict import Candidate, Judge
 from nearcast.match.world import Key, Published, Subscribed, World
 from nearcast.model import condition as c
@@ -56,16 +55,17 @@ def query(reference: Reference, subscription: Subscription, number: int) -> list
     """What would be told at once if its owner subscribed now. One that cannot be asked raises one of our errors."""
     admit.check(ops.Subscribe(0, subscription), reference.world, reference.subscriptions)
     asked = replace(subscription, id="")
-    s = Subscribed(asked, (number, 0), _expiry(subscription))
+    now = _now(reference, reference.judge.past.clock((subscription.owner,)))
+    s = Subscribed(asked, (number, 0), end_of(subscription.options.expires, now))
     if subscription.on is not None:
         return []
     judge = _judge(reference, s)
-    s.latches = judge.latched_life(s, _now(reference, reference.judge.past.clock((s.owner,))), None)
-    now = {
+    s.latches = judge.latched_life(s, now, None)
+    times = {
         candidate: _now(reference, reference.moment_of(s, candidate.key))
         for candidate in _candidates(reference, judge, s)
     }
-    alive = {candidate: time for candidate, time in now.items() if time < _end(reference, s)}
+    alive = {candidate: time for candidate, time in times.items() if time < _end(reference, s)}
     verdicts = {candidate.key: judge.judge(s, candidate, time) for candidate, time in alive.items()}
     how = subscription.choice or subscription.nearest
     chosen = choose(how, {key: v.distance for key, v in verdicts.items() if v.satisfied}, ())
@@ -122,26 +122,28 @@ def _candidates(reference: Reference, judge: Judge, s: Subscribed) -> Iterable[C
 def _judge(reference: Reference, s: Subscribed) -> Judge:
     """With a past of its own, if somebody asks for one: one that has seen this subscription come."""
     world, past = reference.world, reference.judge.past
-    if not reference.asks_for_past and not tracked(s.subscription.filter, s.subscription.life, s.subscription.on):
+    if not reference.asks_for_past and not s.past:
         return reference.judge
-    own = Past(world, lambda clients: _now(reference, past.clock(clients)))
-    own.relations = deepcopy(past.relations)
-    known = {key: one for key, one in reference.subscriptions.items() if one.owner in world.clients}
-    own.observe({**known, (s.owner, ""): s} if s.owner in world.clients else known, None)
+    here = (s.owner, s.subscription.id)
+    own = Past(world, {here: s}, lambda clients: _now(reference, past.clock(clients)))
+    own.relations = {
+        holder: Relations(dict(known.histories))
+        for holder, known in past.relations.items()
+        if holder[0] == "publication"
+    }
+    if s.owner in world.clients:
+        for relation in s.past:
+            own.watch(("subscription", *here), relation, None)
+        for key, p in world.publications.items():
+            for relation in p.past if key[0] != s.owner else ():
+                if mentions(relation, "#"):
+                    own.watch(("publication", *key), relation, None, [here])
     return Judge(world, own)
 
 
 def _end(reference: Reference, s: Subscribed) -> Moment:
     owner = reference.world.clients.get(s.owner)
     return min(s.expires, owner.ends if owner else FOREVER)
-
-
-def _expiry(subscription: Subscription) -> Moment:
-    """One that lasts for a while has not ended when it begins, unless that is no time at all."""
-    expires = subscription.options.expires
-    if isinstance(expires, c.Instant):
-        return expires.micros
-    return FOREVER if expires is None or expires.micros else NEVER
 
 
 def _now(reference: Reference, clock: Moment) -> int:

@@ -169,7 +169,7 @@ class Question:
         return side.located
 
     def _compare(self, node: c.Compare) -> bool | None:
-        if any(isinstance(part, _TIMED) for part in c.walk((node.left, node.right))):
+        if any(isinstance(part, _TIMED) for end in (node.left, node.right) for part in _parts(end)):
             return self._compare_times(node)
         left, right = self._set(node.left), self._set(node.right)
         return None if left is None or right is None else sets.compare(left, node.op, right)
@@ -455,6 +455,11 @@ def _any(answers: list[bool | None]) -> bool | None:
 
 def quantified(node: c.Spatial) -> bool:
     return any(isinstance(end, c.AnyOf) or (isinstance(end, c.InLayer) and end.any) for end in (node.left, node.right))
+
+
+def _parts(node: c.Expression) -> list[Any]:
+    """The node and all in it. Nearly all are one thing, which need not be looked into at every asking."""
+    return [node] if isinstance(node, (c.Ref, c.Constant)) else c.walk(node)
 
 
 def _micros(seconds: float | None) -> Moment:

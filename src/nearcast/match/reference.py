@@ -13,7 +13,7 @@ from nearcast.match import admit
 from nearcast.match.binding import Binding, follow
 from nearcast.match.chain import Pair, advance, is_idle, ready_at
 from nearcast.match.choice import choose
-from nearcast.match.history import Holder, Past, Relations, tracked
+from nearcast.match.history import Holder, Past, Relations
 from nearcast.match.tell import Change, Teller
 from nearcast.match.verdict import Candidate, Judge, Verdict
 from nearcast.match.world import Client, Key, Published, StatementKey, Subscribed, World
@@ -24,7 +24,7 @@ from nearcast.model.moment import FOREVER, NEVER, Moment
 from nearcast.model.notification import Kind, Notification, Reason, by_entity, by_fix, by_timer
 from nearcast.model.statement import FromRelation, Publication, RelationDefinition, Source, Subscription
 
-__all__ = ["Marks", "Reference"]
+__all__ = ["Marks", "Reference", "end_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,12 @@ class Reference:
         self._clocks: MutableMapping[str, int] = {}
         self._last_fix: MutableMapping[str, int] = {}
         self._versions: dict[str, tuple[int, int]] = {}
-        self._past = Past(self.world, self._clock)
+        self._past = self._new_past()
         self.judge = Judge(self.world, self._past)
         self._teller = Teller(self.world, self.judge)
+
+    def _new_past(self) -> Past:
+        return Past(self.world, self.subscriptions, self._clock)
 
     @property
     def marks(self) -> Marks:
@@ -114,6 +117,7 @@ class Reference:
                 yield from self._step(self._subscribe(subscription, now))
             case ops.Unsubscribe(client=client, id=id_):
                 self._drop_subscription(client, id_)
+                self._observe(client, None)
             case ops.SetClient(client=client):
                 yield from self._set_client(op)
                 change = self._changed(f"client:{client}", Reason.ATTRIBUTES, client, now)
@@ -131,8 +135,9 @@ class Reference:
             f"publication:{key[0]}/{key[1]}", Reason.EDITED if known else Reason.PUBLISHED, key[0], now
         )
         version = (change.cause.number, change.cause.ordinal)
-        ends = _ends(publication.expires, now) if expires is None else expires
-        self.world.publications[key] = Published(publication, version, ends)
+        ends = end_of(publication.expires, now) if expires is None else expires
+        self.world.publications[key] = made = Published(publication, version, ends)
+        self._past.narrow(("publication", *key), made.past)
         return replace(change, touched=key)
 
     def _subscribe(self, subscription: Subscription, now: int) -> Change:
@@ -144,7 +149,7 @@ class Reference:
         reason = Reason.EDITED if old else Reason.SUBSCRIBED
         change = self._changed(f"subscription:{key[0]}/{key[1]}", reason, key[0], now)
         version = (change.cause.number, change.cause.ordinal)
-        made = Subscribed(subscription, version, _ends(subscription.options.expires, now))
+        made = Subscribed(subscription, version, end_of(subscription.options.expires, now))
         if old is not None:
             made.pairs, made.latches = old.pairs, old.latches
             admit.carry_latches(old.subscription, made)
@@ -152,6 +157,7 @@ class Reference:
                 for pair in made.pairs.values():
                     pair.entered = NEVER  # a cooldown counts from what was told while it was asked for
         self.subscriptions[key] = made
+        self._past.narrow(("subscription", *key), made.past)
         return change if old else replace(change, added=key)
 
     def _set_client(self, op: ops.SetClient) -> Iterator[Notification]:
@@ -396,15 +402,15 @@ class Reference:
 
     def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
         """Ask again what the change may have turned, and tell the transitions: leaves first, in a fixed order."""
-        self._observe(passing)
+        self._observe(change.client, passing)
         told: list[Notification] = []
         for s in self._concerned(change):
             if passing is None or self._looks_at_steps(s):
                 told += self._match(s, change, passing)
         return sorted(told, key=lambda n: n.order)
 
-    def _observe(self, passing: str | None) -> None:
-        self._past.observe(self.subscriptions, passing)
+    def _observe(self, client: str | None, passing: str | None) -> None:  # noqa: ARG002  # as with what is concerned
+        self._past.observe(passing)
 
     def _concerned(self, change: Change) -> list[Subscribed]:  # noqa: ARG002  # an engine with an index asks fewer
         """The subscriptions that a change may turn."""
@@ -480,7 +486,7 @@ class Reference:
     @property
     def asks_for_past(self) -> bool:
         """Whether some publication does, so that it matters when a subscription came."""
-        return any(tracked(p.publication.filter) for p in self.world.publications.values())
+        return any(p.past for p in self.world.publications.values())
 
     # ---- what is touched -------------------------------------------------------------------------
 
@@ -510,14 +516,14 @@ class Reference:
         source = s.subscription.source
         relation = self.world.relations.get(source.name) if isinstance(source, FromRelation) else None
         theirs = (relation.filter, relation.permit) if relation else ()
-        own = c.asks_for_steps(s.subscription.filter, s.subscription.life, theirs)
-        return own or self._some_publisher_looks_at_steps()
+        return s.sees_steps or c.asks_for_steps(theirs) or self._some_publisher_looks_at_steps()
 
     def _some_publisher_looks_at_steps(self) -> bool:
-        return any(c.asks_for_steps(p.publication.filter) for p in self.world.publications.values())
+        return any(p.sees_steps for p in self.world.publications.values())
 
 
-def _ends(expires: c.Duration | c.Instant | None, now: int) -> Moment:
+def end_of(expires: c.Duration | c.Instant | None, now: int) -> Moment:
+    """When what begins now is over."""
     if expires is None:
         return FOREVER
     return now + expires.micros if isinstance(expires, c.Duration) else expires.micros

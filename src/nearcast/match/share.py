@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from nearcast.errors import OpError
 from nearcast.match.compiled import njit
-from nearcast.match.history import tracked
 from nearcast.match.names import encoded
 from nearcast.match.world import Published, StatementKey, Subscribed, World
 from nearcast.model import condition as c
@@ -130,7 +129,7 @@ def _looks_around(op: ops.Op) -> bool:
     """Whether it makes every pair that it is part of depend on others."""
     match op:
         case ops.Publish(publication=p):
-            return c.asks_for_any(p.filter) or bool(tracked(p.filter))
+            return c.asks_for_any(p.filter) or bool(c.tracked(p.filter))
         case ops.DefineRelation(relation=r):
             return c.asks_for_any(r.filter, r.permit)
     return False
@@ -138,7 +137,7 @@ def _looks_around(op: ops.Op) -> bool:
 
 def looks_around(s: Subscription) -> bool:
     """Whether it looks at several clients at a time, or at the past, which no shard knows."""
-    return sees_all(s) or isinstance(s.source, FromRelation) or bool(tracked(s.filter, s.life, s.on))
+    return sees_all(s) or isinstance(s.source, FromRelation) or bool(c.tracked(s.filter, s.life, s.on))
 
 
 def _by_whom(s: Subscription) -> str:

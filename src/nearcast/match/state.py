@@ -333,12 +333,9 @@ def _subscribed(tables: Tables) -> list[Subscribed]:
 
 
 def _history_rows(relations: Mapping[Holder, Relations]) -> Iterator[Row]:
-    """A relation that was asked of nothing yet is known all the same."""
     for holder, held in relations.items():
         for (relation, party), known in held.histories.items():
             asked = (*holder, encode(relation), encode(party))
-            if not known:
-                yield (*asked, encode(None), False, None, None, 0)
             for item, h in known.items():
                 yield (*asked, encode(item), h.holds, _micros(h.entered), _micros(h.left), h.stay)
 
@@ -350,8 +347,7 @@ def _relations(tables: Tables) -> dict[Holder, Relations]:
         for *holder, relation, party, item, holds, entered, left, stay in _rows(tables, "histories"):
             held = found.setdefault((holder[0], holder[1], holder[2]), Relations())
             known = held.histories.setdefault((read(relation), read(party)), {})
-            if (about := read(item)) is not None:
-                known[about] = History(holds, _moment(entered, NEVER), _moment(left, NEVER), stay)
+            known[read(item)] = History(holds, _moment(entered, NEVER), _moment(left, NEVER), stay)
     with _reading("dues"):
         for *holder, due, clients in _rows(tables, "dues"):
             held = found.setdefault((holder[0], holder[1], holder[2]), Relations())

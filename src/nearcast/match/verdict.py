@@ -23,7 +23,6 @@ from nearcast.model.statement import (
     FromSpaces,
     Pick,
     RelationDefinition,
-    spanned_layer,
 )
 
 __all__ = ["Asked", "Candidate", "Judge", "Questions", "Verdict"]
@@ -98,7 +97,7 @@ class Judge:
                         yield from self._spanned(s, (id_, owner, "", ""))
 
     def _spanned(self, s: Subscribed, key: Key) -> Iterator[Candidate]:
-        span = spanned_layer(s.subscription)
+        span = s.span
         if span is None:
             yield Candidate(key)
         elif span.layer in self.world.layers:

@@ -11,7 +11,7 @@ from typing import Any
 from nearcast.errors import OpError
 from nearcast.match.chain import Pair
 from nearcast.model import op as ops
-from nearcast.model.condition import ALWAYS, asks_for_any
+from nearcast.model.condition import ALWAYS, InLayer, Spatial, asks_for_any, asks_for_steps, tracked
 from nearcast.model.constraint import Scalar, contains
 from nearcast.model.fix import Fix, Located, Position
 from nearcast.model.layer import Layer, LayerRegion
@@ -21,7 +21,7 @@ from nearcast.model.place import Place, PlaceName, is_under, places_named
 from nearcast.model.region import Region, is_valid, region
 from nearcast.model.shape import Geometry
 from nearcast.model.space import LOCATION, Metric, SubjectSpace
-from nearcast.model.statement import Options, Publication, RelationDefinition, Subscription
+from nearcast.model.statement import Options, Publication, RelationDefinition, Subscription, spanned_layer
 
 __all__ = ["Client", "Key", "Published", "Side", "StatementKey", "Subscribed", "World"]
 
@@ -57,11 +57,18 @@ class Published:
     publication: Publication
     version: tuple[int, int]
     expires: Moment = FOREVER
-    sees_all: bool = field(init=False)
-    """Its filter looks at what others publish."""
+    sees_all: bool = field(init=False, default=False)
+    """Its filter looks at what others publish,"""
+    sees_steps: bool = field(init=False, default=False)
+    """at the way between two fixes,"""
+    past: tuple[Spatial, ...] = field(init=False, default=())
+    """and at the history of these relations."""
 
     def __post_init__(self) -> None:
-        self.sees_all = self.publication.filter is not ALWAYS and asks_for_any(self.publication.filter)
+        filter_ = self.publication.filter
+        if filter_ is not ALWAYS:
+            self.sees_all, self.sees_steps = asks_for_any(filter_), asks_for_steps(filter_)
+            self.past = tracked(filter_)
 
 
 @dataclass(slots=True)
@@ -76,10 +83,18 @@ class Subscribed:
     """Life control's own: it is the subscription that lives, not a pair."""
     sees_all: bool = field(init=False)
     """It chooses among all, or looks at what others publish; so its time is everyone's latest."""
+    sees_steps: bool = field(init=False)
+    """It looks at the way between two fixes; a crossing never counts for dwell."""
+    past: tuple[Spatial, ...] = field(init=False)
+    """The relations whose history it asks for."""
+    span: InLayer | None = field(init=False)
+    """The layer whose regions it watches one by one."""
 
     def __post_init__(self) -> None:
         s = self.subscription
         self.sees_all = s.chooses or asks_for_any(s.filter, s.life, s.on)
+        self.sees_steps = asks_for_steps(s.filter, s.life)
+        self.past, self.span = tracked(s.filter, s.life, s.on), spanned_layer(s)
 
     @property
     def owner(self) -> str:

@@ -53,6 +53,7 @@ __all__ = [
     "Within",
     "asks_for_any",
     "asks_for_steps",
+    "tracked",
     "walk",
 ]  # fmt: skip
 
@@ -290,3 +291,9 @@ def asks_for_any(*conditions: Condition | None) -> bool:
 def asks_for_steps(*conditions: Any) -> bool:
     """Whether a condition looks at the way between two fixes."""
     return any(isinstance(node, Crosses) for node in walk(conditions))
+
+
+def tracked(*conditions: Condition | None) -> tuple[Spatial, ...]:
+    """The relations whose history is asked for."""
+    found = (node.relation for node in walk(conditions) if isinstance(node, (Entered, Left, MeanStay)))
+    return tuple(dict.fromkeys(found))

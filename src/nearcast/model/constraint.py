@@ -98,6 +98,9 @@ class Values:
     def __post_init__(self) -> None:
         if not self.items:
             raise ModelError("a set of values needs at least one")
+        if len(self.items) == 1:
+            _finite(self.items[0])
+            return
         distinct = {(kind_of(v), v): _finite(v) for v in self.items}
         object.__setattr__(self, "items", tuple(distinct[key] for key in sorted(distinct)))
 
