@@ -73,9 +73,14 @@ async def until(what: Any, seconds: float = 30) -> None:
 
 async def tells_up_to(broker: Broker, sequence: int) -> None:
     """Wait until a broker has told all that a packet and those before it tell."""
-    await until(lambda: broker.state is not None and broker.state.sequence >= sequence)
-    await until(lambda: broker.writer is not None)
-    await until(lambda: broker.writer and broker.writer.acknowledged == broker.writer.sequence)
+    await until(lambda: has_told(broker, sequence))
+
+
+def has_told(broker: Broker, sequence: int) -> bool:
+    """Whether it has told all that a packet and those before it tell."""
+    if broker.state is None or broker.state.sequence < sequence or broker.writer is None:
+        return False
+    return broker.writer.acknowledged == broker.writer.sequence
 
 
 async def everything(url: str) -> list[Heard]:
