@@ -69,6 +69,52 @@ async def test_a_client_has_so_many_statements(live: Live) -> None:
             assert (await ann.put(f"/v1/{kind}/3", content=text)).status_code == 200
 
 
+async def test_all_that_a_client_has_weighs_so_much(live: Live) -> None:
+    """What it replaces does not count, nor what others have; what it removes makes room; an operator is not counted."""
+    async with gateway(live.url, Settings(weight=14)) as door:
+        ann, bob, boss = await door.client(fresh("ann")), await door.client(fresh("bob")), await door.client("operator")
+        three = "SELECT WHERE &owner = 'x' AND &price < 3"
+        for path, text, status in (
+            ("subscriptions/1", three, 200),
+            ("publications/p", "PUBLISH TO #owner = 'x' OR #owner = 'y'", 200),
+            ("subscriptions/1", three, 200),
+            ("subscriptions/2", three, 200),
+            ("subscriptions/3", "SELECT WHERE &owner = 'x'", 422),
+            ("publications/q", "PUBLISH TO #owner = 'x'", 422),
+            ("publications/p", "PUBLISH", 200),
+            ("subscriptions/3", "SELECT WHERE &owner = 'x'", 200),
+        ):
+            answer = await ann.put(f"/v1/{path}", content=text)
+            assert answer.status_code == status, (path, answer.text)
+            if status == 422:
+                assert "too much together" in answer.json()["detail"]
+        for other in (bob, boss):
+            assert (await other.put("/v1/subscriptions/1", content=three)).status_code == 200
+        assert (
+            await boss.put("/v1/subscriptions/2", content=f"{three} AND ({' OR '.join(['&a = 1'] * 20)})")
+        ).status_code == 200
+        for who, ids in ((ann, "123"), (bob, "1"), (boss, "12")):
+            for id_ in ids:
+                assert (await who.delete(f"/v1/subscriptions/{id_}")).status_code == 200
+
+
+async def test_whom_a_publisher_lets_in_must_not_take_a_look_at_everything(live: Live) -> None:
+    around = "PUBLISH TO #location WITHIN 5 m OF ANY location"
+    async with gateway(live.url, Settings(cost=5)) as door:
+        ann, bob, boss = await door.client(fresh("ann")), await door.client(fresh("bob")), await door.client("operator")
+        for number in range(3):
+            assert (await bob.put(f"/v1/publications/{number}", content="PUBLISH")).status_code == 200
+            assert (await boss.put(f"/v1/subscriptions/{number}", content=NEAR)).status_code == 200
+        refused = await ann.put("/v1/publications/p", content=around)
+        assert refused.status_code == 422
+        assert "do without ANY in TO" in refused.json()["detail"]
+        assert (await boss.put("/v1/publications/p", content=around)).status_code == 200
+        assert (await boss.delete("/v1/publications/p")).status_code == 200
+        for number in range(3):
+            await bob.delete(f"/v1/publications/{number}")
+            await boss.delete(f"/v1/subscriptions/{number}")
+
+
 async def test_a_client_has_so_many_streams(live: Live) -> None:
     """Of either kind, together; those that end make room, and an operator is not counted."""
     async with gateway(live.url, Settings(streams=2)) as door:

@@ -68,8 +68,12 @@ class Asked(msgspec.Struct):
     box: tuple[float, float, float, float] | None = None
     """Only clients between these coordinates: least x, least y, greatest x, greatest y."""
     limit: int | None = None
+    id: str = ""
+    """Of a statement that is to be taken."""
     cost: int | None = None
-    """What a query may cost, at the most."""
+    """What a statement may cost, at the most,"""
+    weight: int | None = None
+    """and all that its client has."""
 
 
 def state_of(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:

@@ -32,7 +32,7 @@ from nearcast.broker.answers import (
 from nearcast.broker.applying import Refusal
 from nearcast.broker.following import Follower
 from nearcast.broker.recovery import State
-from nearcast.broker.weighing import weighed
+from nearcast.broker.weighing import Most, weighed
 from nearcast.broker.writer import Writer
 from nearcast.errors import NearcastError, OpError
 from nearcast.log.client import Log
@@ -143,6 +143,11 @@ def _query(broker: Answerer, asked: Asked) -> Answer:
     return {"notifications": found_by(state.kernel, asked, state.sequence)}
 
 
+def _weigh(broker: Answerer, asked: Asked) -> Answer:
+    most = Most(asked.cost, asked.weight)
+    return {**weighed(_known(broker).kernel, asked.client, asked.id, asked.text, most)}
+
+
 def _health(broker: Answerer, asked: Asked) -> Answer:  # noqa: ARG001 (nothing need be said)
     state, kernel = _known(broker), _known(broker).kernel
     taken = sorted(broker.apply_seconds)
@@ -151,6 +156,7 @@ def _health(broker: Answerer, asked: Asked) -> Answer:  # noqa: ARG001 (nothing 
         "sequence": state.sequence,
         "lag": broker.follower.pending if broker.follower else 0,
         "told": broker.writer.acknowledged if broker.writer else 0,
+        "kept": {"messages": len(state.outbox), "bytes": state.outbox.size},
         "unwritten": broker.writer.sequence - broker.writer.acknowledged if broker.writer else 0,
         "clients": len(kernel.world.clients),
         "publications": len(kernel.world.publications),
@@ -175,7 +181,7 @@ _ANSWERS: dict[str, Callable[[Answerer, Asked], Answer]] = {
     "places": lambda broker, _: places_of(_known(broker).kernel),
     "query": _query,
     "state": _state,
-    "weigh": lambda broker, asked: weighed(_known(broker).kernel, asked.client, asked.text, asked.cost),
+    "weigh": _weigh,
     "statements": lambda broker, asked: dict(statements_of(_known(broker).kernel, asked)),
     "staying": lambda broker, asked: staying(_known(broker).kernel, asked),
 }

@@ -44,7 +44,8 @@ class Outbox:
         """All that comes after this place is here."""
         self._items: deque[Item] = deque()
         self._messages, self._most = messages, size
-        self._size = 0
+        self.size = 0
+        """Bytes of all that is here, names and places aside."""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -57,10 +58,10 @@ class Outbox:
             if (subject := _subject(subscriber))
         ]
         self._items.extend(items)
-        self._size += sum(len(item.payload) for item in items)
-        while len(self._items) > self._messages or self._size > self._most:
+        self.size += sum(len(item.payload) for item in items)
+        while len(self._items) > self._messages or self.size > self._most:
             dropped = self._items.popleft()
-            self._size -= len(dropped.payload)
+            self.size -= len(dropped.payload)
             self.floor = dropped.place
         return items
 

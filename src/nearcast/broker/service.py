@@ -49,6 +49,8 @@ REMEMBERED = 10_000
 """Packets of which it is known what was refused."""
 MARKED = 1.0
 """Seconds between two marks of how far was told."""
+CUT, CUTS, BETWEEN = 300, 200, 0.05
+"""A log is cut by so many packets at a time, or in so many pieces, with so many seconds between two."""
 
 
 @dataclass(frozen=True)
@@ -324,11 +326,16 @@ class Broker:
         await self._cut(log, min(cut, sequence - self.settings.keep))
 
     async def _cut(self, log: Log, upto: int) -> None:
-        """Drop the beginning of the log."""
-        if upto >= await log.first_sequence():
-            with explained(self.url, OPS_STREAM):
-                await log.client.jetstream(timeout=PATIENCE).purge_stream(OPS_STREAM, seq=upto + 1)
-            logger.info("%s cut the log up to packet %d", self.name, upto)
+        """Drop the beginning of the log, a little at a time: a server that drops something takes nothing meanwhile."""
+        first = await log.first_sequence()
+        if upto < first:
+            return
+        jetstream = log.client.jetstream(timeout=PATIENCE)
+        with explained(self.url, OPS_STREAM):
+            for kept in (*range(first + CUT, upto, max(CUT, (upto - first) // CUTS)), upto + 1):
+                await jetstream.purge_stream(OPS_STREAM, seq=kept)
+                await asyncio.sleep(BETWEEN)
+        logger.info("%s cut the log up to packet %d", self.name, upto)
 
 
 async def _any_of(*works: Coroutine[Any, Any, Any]) -> None:

@@ -1,35 +1,55 @@
 """What a statement would cost, before it is taken: one that looks at everything keeps everyone waiting.
 
 A cost is how many conditions are asked, about, to find out what matches. What is near something, or someone's by name,
-is found by an index, however much there is.
+is found by an index, however much there is. A weight is how many are asked about one pair of a publication and a
+subscription: an op of anyone may have them asked, so all that a client has together is bounded by it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from nearcast.errors import OpError
 from nearcast.language.parse import parse
 from nearcast.match.kernel import Kernel
-from nearcast.match.world import World
+from nearcast.match.world import Published, StatementKey, Subscribed, World
 from nearcast.model import condition as c
-from nearcast.model.statement import FromLayer, FromRelation, Subscription, spanned_layer
+from nearcast.model.statement import FromLayer, FromRelation, Publication, Subscription, spanned_layer
 
-__all__ = ["check_cost", "cost_of", "weighed"]
+__all__ = ["Most", "check_cost", "cost_of", "weighed"]
 
 FOUND = 1000
 """Things that an index may find, at the most, for what costs are worth."""
 
 
-def weighed(kernel: Kernel, client: str, text: str, most: int | None) -> dict[str, list[str]]:
-    """The ids of the statements that a client has, unless another would cost too much."""
-    statement = parse(text)
+@dataclass(frozen=True, slots=True)
+class Most:
+    """How much a client may ask for; as much as it likes, if nothing is said."""
+
+    cost: int | None = None
+    """Of one statement."""
+    weight: int | None = None
+    """Of all that it has."""
+
+
+def weighed(kernel: Kernel, client: str, id_: str, text: str, most: Most) -> dict[str, list[str]]:
+    """The ids of the statements that a client has, unless with this one it would ask for too much."""
+    statement, (published, subscribed) = parse(text), kernel.owned(client)
     if isinstance(statement, Subscription):
-        check_cost(kernel.world, statement, most)
-    published, subscribed = kernel.owned(client)
-    return {"publications": [id_ for _, id_ in published], "subscriptions": [id_ for _, id_ in subscribed]}
+        check_cost(kernel.world, statement, most.cost)
+        kept = _weights(kernel.world, published) + _weights(kernel.world, subscribed, but=(client, id_))
+        _check_weight(kept + _weight(kernel.world, Subscribed(statement, (0, 0))), most.weight)
+    elif isinstance(statement, Publication):
+        new = Published(statement, (0, 0))
+        _check_looks(new.looks * len(kernel.world.publications) * len(kernel.subscriptions), most.cost)
+        kept = _weights(kernel.world, published, but=(client, id_)) + _weights(kernel.world, subscribed)
+        _check_weight(kept + _weight(kernel.world, new), most.weight)
+    return {"publications": [name for _, name in published], "subscriptions": [name for _, name in subscribed]}
 
 
 def check_cost(world: World, subscription: Subscription, most: int | None) -> None:
-    """Refuse what costs more than it may."""
+    """Refuse a subscription that costs more than it may."""
     cost = cost_of(world, subscription)
     if most is not None and cost > most:
         raise OpError(
@@ -38,11 +58,40 @@ def check_cost(world: World, subscription: Subscription, most: int | None) -> No
         )
 
 
+def _check_looks(cost: int, most: int | None) -> None:
+    """Refuse a publication that an op of anyone may open or close, if that is too much to find out."""
+    if most is not None and cost > most:
+        raise OpError(
+            f"to know whom this lets in would be to look at too much (about {cost:,} conditions whenever anyone moves, "
+            f"and {most:,} are the most); do without ANY in TO"
+        )
+
+
+def _check_weight(weight: int, most: int | None) -> None:
+    """Refuse what makes all statements of a client too many conditions together."""
+    if most is not None and weight > most:
+        raise OpError(
+            f"the statements of this client would be too much together (about {weight:,} conditions, and {most:,} are "
+            "the most); remove some, or ask for less"
+        )
+
+
 def cost_of(world: World, s: Subscription) -> int:
     """About how many conditions are asked if it is asked once."""
-    nodes = [node for node in c.walk((s.filter, s.life, s.on)) if isinstance(node, c.Condition)]
-    around = sum(len(world.publications) for node in c.walk((s.filter, s.life, s.on)) if isinstance(node, c.AnyOf))
-    return _things(world, s) * (1 + len(nodes) + around)
+    return _things(world, s) * _weight(world, Subscribed(s, (0, 0)))
+
+
+def _weight(world: World, one: Published | Subscribed) -> int:
+    """About how many conditions are asked of one pair."""
+    return 1 + one.conditions + one.looks * len(world.publications)
+
+
+def _weights(
+    world: World,
+    held: Mapping[StatementKey, Published] | Mapping[StatementKey, Subscribed],
+    but: StatementKey | None = None,
+) -> int:
+    return sum(_weight(world, one) for key, one in held.items() if key != but)
 
 
 def _things(world: World, s: Subscription) -> int:

@@ -64,6 +64,8 @@ class Settings:
     """Bytes of a client's statement. A polygon of some hundred corners fits."""
     cost: int = 50_000
     """Conditions that a client's statement may have a broker ask at once, about: it takes half a second."""
+    weight: int = 10_000
+    """Conditions that all statements of a client may have it ask about one thing, whenever anyone does something."""
     streams: int = 100
     """Streams of events that one client may have open here."""
     webhooks: int = MOST
@@ -150,7 +152,8 @@ class Gateway:
         """Refuse a statement that is more than a client may have, before it is in the log."""
         if who.is_operator:
             return
-        weighed = await self.ask(who, "weigh", client=client, text=text, cost=self.settings.cost)
+        most = {"cost": self.settings.cost, "weight": self.settings.weight}
+        weighed = await self.ask(who, "weigh", client=client, id=id_, text=text, **most)
         found = msgspec.json.decode(weighed, type=_Weight)
         known = found.publications if kind == "publish" else found.subscriptions
         if id_ not in known and len(known) >= self.settings.statements:

@@ -69,7 +69,8 @@ class Indexed(Reference):
         self._subscribed_by: dict[str, dict[StatementKey, Subscribed]] = {}
         self._ending: tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]] = ({}, {})
         """Statements that expire."""
-        self._all_seeing = 0
+        self._all_seeing: dict[StatementKey, Published] = {}
+        """Publications whose filters look at what others publish, so that an op of any client may turn their pairs."""
         self._step_watching = 0
 
     # ---- subscriptions -----------------------------------------------------------------------------
@@ -153,6 +154,9 @@ class Indexed(Reference):
 
     def _stored(self, s: Subscribed, client: str | None) -> list[Key]:
         stored = super()._stored(s, client)
+        if client is not None and self._all_seeing:
+            others = (key for key in s.pairs if key[1] != client and not key[3])
+            stored += [key for key in others if (key[1], key[0]) in self._all_seeing]
         return [key for key in stored if key in self._due.get(key_of(s), ())] if self._only_due(s) else stored
 
     def _only_due(self, s: Subscribed) -> bool:
@@ -186,11 +190,12 @@ class Indexed(Reference):
     def _published_for(self, s: Subscribed, client: str | None) -> Iterable[StatementKey]:
         """The publications that the definition judges for a subscription; of those too far away, only stored pairs."""
         published = self._judged_for(s)
-        of = None if client is None else [key for key in self._published_by.get(client, ()) if key in published]
+        turned = {} if client is None else {**self._published_by.get(client, {}), **self._all_seeing}
+        of = None if client is None else [key for key in turned if key in published]
         reach = self._reach(s)
         if of == [] or reach is None:
             return list(published) if of is None else of
-        stored = {(key[1], key[0]) for key in s.pairs if client in (None, key[1])}
+        stored = {key for name, owner, *_ in s.pairs if (key := (owner, name)) in turned or client is None}
         return [key for key in {*self._whereabouts.within(s.owner, reach, of), *stored} if key in published]
 
     def _reach(self, s: Subscribed) -> float | None:
@@ -287,7 +292,8 @@ class Indexed(Reference):
     # ---- what some have ------------------------------------------------------------------------------
 
     def _some_publisher_sees_all(self) -> bool:
-        return self._all_seeing > 0
+        """What such a publisher offers is a candidate at every op; nothing else is turned by its filter."""
+        return False
 
     def _some_publisher_looks_at_steps(self) -> bool:
         return self._step_watching > 0
@@ -345,7 +351,8 @@ class Indexed(Reference):
     def _enter_publication(self, key: StatementKey) -> None:
         p = self.world.publications[key]
         self._published_by.setdefault(key[0], {})[key] = p
-        self._all_seeing += p.sees_all
+        if p.sees_all:
+            self._all_seeing[key] = p
         self._step_watching += p.sees_steps
         if p.expires < FOREVER:
             self._ending[0][key] = p
@@ -361,7 +368,7 @@ class Indexed(Reference):
         old = self.world.publications.get(key)
         if old is None:
             return
-        self._all_seeing -= old.sees_all
+        self._all_seeing.pop(key, None)
         self._step_watching -= old.sees_steps
         self._ending[0].pop(key, None)
         self._past.leave(("publication", *key))

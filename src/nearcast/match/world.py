@@ -11,7 +11,7 @@ from typing import Any
 from nearcast.errors import OpError
 from nearcast.match.chain import Pair
 from nearcast.model import op as ops
-from nearcast.model.condition import ALWAYS, InLayer, Spatial, asks_for_any, asks_for_steps, tracked
+from nearcast.model.condition import ALWAYS, InLayer, Spatial, asks_for_steps, counted, tracked
 from nearcast.model.constraint import Scalar, contains
 from nearcast.model.fix import Fix, Located, Position
 from nearcast.model.layer import Layer, LayerRegion
@@ -57,18 +57,24 @@ class Published:
     publication: Publication
     version: tuple[int, int]
     expires: Moment = FOREVER
-    sees_all: bool = field(init=False, default=False)
-    """Its filter looks at what others publish,"""
+    conditions: int = field(init=False, default=0)
+    """How many its filter has,"""
+    looks: int = field(init=False, default=0)
+    """how often that looks at what others publish,"""
     sees_steps: bool = field(init=False, default=False)
-    """at the way between two fixes,"""
+    """whether it looks at the way between two fixes,"""
     past: tuple[Spatial, ...] = field(init=False, default=())
-    """and at the history of these relations."""
+    """and the relations whose history it asks for."""
 
     def __post_init__(self) -> None:
         filter_ = self.publication.filter
         if filter_ is not ALWAYS:
-            self.sees_all, self.sees_steps = asks_for_any(filter_), asks_for_steps(filter_)
-            self.past = tracked(filter_)
+            self.conditions, self.looks = counted(filter_)
+            self.sees_steps, self.past = asks_for_steps(filter_), tracked(filter_)
+
+    @property
+    def sees_all(self) -> bool:
+        return self.looks > 0
 
 
 @dataclass(slots=True)
@@ -81,6 +87,10 @@ class Subscribed:
     pairs: dict[Key, Pair] = field(default_factory=dict)
     latches: frozenset[tuple[Any, ...]] = frozenset()
     """Life control's own: it is the subscription that lives, not a pair."""
+    conditions: int = field(init=False)
+    """How many it has,"""
+    looks: int = field(init=False)
+    """and how often it looks at what others publish."""
     sees_all: bool = field(init=False)
     """It chooses among all, or looks at what others publish; so its time is everyone's latest."""
     sees_steps: bool = field(init=False)
@@ -92,7 +102,8 @@ class Subscribed:
 
     def __post_init__(self) -> None:
         s = self.subscription
-        self.sees_all = s.chooses or asks_for_any(s.filter, s.life, s.on)
+        self.conditions, self.looks = counted(s.filter, s.life, s.on)
+        self.sees_all = s.chooses or self.looks > 0
         self.sees_steps = asks_for_steps(s.filter, s.life)
         self.past, self.span = tracked(s.filter, s.life, s.on), spanned_layer(s)
 

@@ -53,6 +53,7 @@ __all__ = [
     "Within",
     "asks_for_any",
     "asks_for_steps",
+    "counted",
     "tracked",
     "walk",
 ]  # fmt: skip
@@ -286,6 +287,12 @@ def _parts(kind: type) -> tuple[str, ...] | None:
 def asks_for_any(*conditions: Condition | None) -> bool:
     """Whether a condition looks at what other clients publish."""
     return any(isinstance(node, AnyOf) for node in walk(conditions))
+
+
+def counted(*conditions: Condition | None) -> tuple[int, int]:
+    """How many conditions there are, and how often they look at what other clients publish."""
+    nodes = walk(conditions)
+    return sum(isinstance(node, Condition) for node in nodes), sum(isinstance(node, AnyOf) for node in nodes)
 
 
 def asks_for_steps(*conditions: Any) -> bool:
