@@ -27,6 +27,8 @@ from nearcast.gateway.server import make_server
 from nearcast.log.subjects import AHEAD_SUBJECT, ask_subject, out_subject
 
 PATIENCE = 20.0
+COMPILED = 120.0
+"""Seconds until a broker answers that has to compile what is fast first."""
 _numbers = itertools.count(1)
 
 
@@ -79,7 +81,7 @@ class Live:
 
     async def _answers(self) -> None:
         client = await nats.connect(self.url)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + COMPILED
         while True:
             try:
                 await client.request(ask_subject("health"), b"{}", timeout=1)

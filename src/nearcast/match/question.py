@@ -143,7 +143,7 @@ class Question:
             found = r.get(ref.name)
             if found is not None:
                 return found
-        return None if ref.space else self._built_in(side, ref.name)
+        return self._built_in(side, ref.name) if ref.space is None and ref.name in BUILT_IN else None
 
     def _built_in(self, side: Side, name: str) -> Constraint | None:
         located = self.where(side)
@@ -169,9 +169,10 @@ class Question:
         return side.located
 
     def _compare(self, node: c.Compare) -> bool | None:
-        if any(isinstance(part, _TIMED) for end in (node.left, node.right) for part in _parts(end)):
+        if _is_timed(node.left) or _is_timed(node.right):
             return self._compare_times(node)
-        left, right = self._set(node.left), self._set(node.right)
+        left = self._set(node.left)
+        right = None if left is None else self._set(node.right)
         return None if left is None or right is None else sets.compare(left, node.op, right)
 
     def _set(self, node: c.Expression) -> Constraint | None:
@@ -457,9 +458,9 @@ def quantified(node: c.Spatial) -> bool:
     return any(isinstance(end, c.AnyOf) or (isinstance(end, c.InLayer) and end.any) for end in (node.left, node.right))
 
 
-def _parts(node: c.Expression) -> list[Any]:
-    """The node and all in it. Nearly all are one thing, which need not be looked into at every asking."""
-    return [node] if isinstance(node, (c.Ref, c.Constant)) else c.walk(node)
+def _is_timed(node: c.Expression) -> bool:
+    """Whether time is in it. Nearly all are one thing, which need not be looked into at every asking."""
+    return not isinstance(node, (c.Ref, c.Constant)) and any(isinstance(part, _TIMED) for part in c.walk(node))
 
 
 def _micros(seconds: float | None) -> Moment:
