@@ -131,6 +131,7 @@ class House:
             time.sleep(0.5)
         assert not left, left
         assert "Traceback" not in self.said()[before:], self.said()[before:][-5000:]
+        assert "Warning:" not in self.said()[before:], self.said()[before:][-5000:]
         probe.check()
 
     def _left(self, warm: Sizes) -> list[str]:
