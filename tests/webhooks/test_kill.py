@@ -27,8 +27,16 @@ PAUSE = 0.4
 """Seconds between two kills."""
 
 
-async def take_a_little_while(_asked: Asked) -> bytes:
-    await asyncio.sleep(random.uniform(0, 0.01))
+in_hand: set[int] = set()
+"""The requests that endpoints have yet to answer."""
+
+
+async def take_a_little_while(asked: Asked) -> bytes:
+    in_hand.add(id(asked))
+    try:
+        await asyncio.sleep(random.uniform(0, 0.01))
+    finally:
+        in_hand.discard(id(asked))
     return status(204)
 
 
@@ -90,6 +98,7 @@ async def test_kill_9_under_load(server: NatsServer) -> None:
                 await until(lambda: all(len(e.asked) > before[n] + 5 for n, e in endpoints.items()), "nothing comes")  # noqa: B023
                 await asyncio.sleep(random.uniform(0, PAUSE))
                 if kill < KILLS:
+                    await until(lambda: in_hand, "nothing is on its way")
                     process.kill()
                     process.wait()
                     continue
