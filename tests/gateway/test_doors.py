@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from nearcast.gateway.call import Settings
 from nearcast.gateway.openapi import openapi
 from nearcast.gateway.routes import ROUTES
-from tests.gateway.running import Live, fresh, gateway, hear, listen
+from tests.fuzz.wire import CLOSE, Line, frame, upgrade
+from tests.gateway.running import PATIENCE, Live, fresh, gateway, hear, listen
 
 AUSTIN = {"lon": -97.74, "lat": 30.27}
 NEAR = "SELECT WHERE &location WITHIN 1 km OF #location"
@@ -53,6 +55,21 @@ async def test_what_a_socket_says_is_answered(live: Live) -> None:
             assert answer.items() <= found.items(), found
         await socket.send(b"\xff\x00")
         assert json.loads(await socket.recv())["status"] == 400
+
+
+async def test_what_is_said_on_the_way_out_is_taken(live: Live) -> None:
+    """A move and a goodbye that come at once: nobody is left to be answered."""
+    async with gateway(live.url) as door:
+        for _ in range(20):
+            ann = fresh("ann")
+            async with Line(door.url) as line:
+                assert await line.ask(upgrade("/v1/ws", {"Authorization": f"Bearer token-{ann}"})) is not None
+                await line.send(frame(json.dumps({"move": AUSTIN}).encode()) + frame(b"\x03\xe8", CLOSE))
+                await line.is_hung_up()
+            reader = await door.client(ann)
+            async with asyncio.timeout(PATIENCE):
+                while "lon" not in (await reader.get("/v1/client")).json():
+                    await asyncio.sleep(0.01)
 
 
 async def test_statements_are_listed_and_removed(live: Live) -> None:

@@ -9,11 +9,10 @@ import pytest
 
 from nearcast.errors import OpError
 from nearcast.match.verdict import Judge
+from tests.match.acting import act
 from tests.match.harness import System, square
 from tests.seeds import FIRST_SEED
 
-CLIENTS, IDS = ("ann", "bob", "cat", "dog", "eve"), ("p", "q")
-SPOTS = [(x, y) for x in (0, 3, 6, 20) for y in (0, 4)]
 FILTERS = (
     "#location WITHIN 5 m OF ANY location",
     "&location WITHIN 4 m OF ANY club",
@@ -45,28 +44,6 @@ def subscription(random: Random) -> str:
     return f"SELECT{nearest} WHERE {random.choice(WANTED)}{option}"
 
 
-def act(s: System, random: Random, t: float) -> None:
-    """Somebody does something."""
-    client, id_ = random.choice(CLIENTS), random.choice(IDS)
-    match random.choices(range(8), (50, 15, 12, 5, 5, 4, 3, 6))[0]:
-        case 0:
-            s.move(client, *random.choice(SPOTS), t)
-        case 1:
-            s.publish(client, id_, publication(random), t)
-        case 2:
-            s.subscribe(client, id_, subscription(random), t)
-        case 3:
-            s.retract(client, id_, t)
-        case 4:
-            s.unsubscribe(client, id_, t)
-        case 5:
-            s.client(client, t, lease=random.choice((4, 20)))
-        case 6:
-            s.forget(client, t)
-        case _:
-            s.tick(t)
-
-
 @pytest.mark.parametrize("shard", range(4))
 def test_random_logs(shard: int) -> None:
     """The harness holds the kernel against the definition after every op."""
@@ -78,7 +55,7 @@ def test_random_logs(shard: int) -> None:
         for _ in range(80):
             t += random.choice((0, 1, 1, 2))
             with suppress(OpError):
-                act(s, random, t - random.choice((0, 0, 0, 1)))
+                act(s, random, t - random.choice((0, 0, 0, 1)), publication, subscription)
         told += len(s.log)
     assert told > 200
 

@@ -9,11 +9,10 @@ import pytest
 
 from nearcast.errors import OpError
 from nearcast.match.history import Holder, Past, Relations
+from tests.match.acting import YARDS, act
 from tests.match.harness import System, heard, square
 from tests.seeds import FIRST_SEED
 
-CLIENTS, IDS = ("ann", "bob", "cat", "dog"), ("p", "q")
-SPOTS = [(x, y) for x in (0, 3, 6, 20) for y in (0, 4)]
 RELATIONS = (
     "&location WITHIN 5 m OF #location",
     "#location WITHIN 5 m OF POINT(0 0)",
@@ -24,7 +23,6 @@ RELATIONS = (
     "&location CROSSES DISC(3 2, 2 m)",
 )
 OWN = tuple(text for text in RELATIONS if "&" not in text)
-YARDS = ("PLACE yard AT DISC(0 0, 4 m)", "PLACE yard AT DISC(6 0, 4 m)")
 OPTIONS = ("", "", " EXPIRES 9 s", " DWELL 2 s", " WITH UPDATES")
 
 
@@ -47,30 +45,6 @@ def subscription(random: Random) -> str:
     return f"SELECT WHERE {condition(random)}{life}{random.choice(OPTIONS)}"
 
 
-def act(s: System, random: Random, t: float) -> None:
-    """Somebody does something."""
-    client, id_ = random.choice(CLIENTS), random.choice(IDS)
-    match random.choices(range(9), (50, 10, 15, 5, 5, 4, 3, 2, 6))[0]:
-        case 0:
-            s.move(client, *random.choice(SPOTS), t)
-        case 1:
-            s.publish(client, id_, publication(random), t)
-        case 2:
-            s.subscribe(client, id_, subscription(random), t)
-        case 3:
-            s.retract(client, id_, t)
-        case 4:
-            s.unsubscribe(client, id_, t)
-        case 5:
-            s.client(client, t, lease=random.choice((4, 20)))
-        case 6:
-            s.forget(client, t)
-        case 7:
-            s.define(random.choice(YARDS), t)
-        case _:
-            s.tick(t)
-
-
 def known(relations: dict[Holder, Relations]) -> object:
     """Every history, and what is due when, in any order."""
     return {holder: (held.histories, sorted(held.dues, key=repr)) for holder, held in relations.items()}
@@ -86,7 +60,7 @@ def test_of_random_logs_every_history_is_the_same(shard: int) -> None:
         for _ in range(60):
             t += random.choice((0, 1, 1, 2))
             with suppress(OpError):
-                act(s, random, t - random.choice((0, 0, 0, 1)))
+                act(s, random, t - random.choice((0, 0, 0, 1)), publication, subscription)
             past = s.reference.marks.relations
             assert known(s.kernel.marks.relations) == known(past)
         entered += sum(h.holds for held in past.values() for one in held.histories.values() for h in one.values())

@@ -39,6 +39,7 @@ def test_on_a_plane(browser: Browser, tmp_path: Path) -> None:
             page.get_by_label("Radius in metres").fill("5")
             expect(page.locator("#zone-text")).to_have_text("SELECT WHERE &location IN DISC(20 10, 5 m)")
             page.get_by_role("button", name="Subscribe").click()
+            expect(page.locator(".zone-name")).to_have_text("Hall")
             show(page, "Events")
             hq.say("POST", "positions", "bo", json={"x": 22, "y": 11})
             expect(row(page, "bo entered Hall")).to_have_count(1)

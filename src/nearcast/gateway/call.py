@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,16 +129,17 @@ class Gateway:
     def moment(self, given: str | float | None = None) -> str | float:
         return when(given, time.time_ns() // 1000, round(self.settings.ahead * MICROS))
 
-    def taking(self, who: Identity, read: Lines) -> Awaitable[Taken]:
-        """Put what was read in line at once; the answer comes when it is on disk. Says what could not be taken."""
+    def enqueue(self, who: Identity, read: Lines) -> asyncio.Future[Placed]:
+        """Put what was read in line at once."""
         self.metrics.refused.inc(len(read.faults))
         if not read.lines:
             raise _refusal(read.faults)
         self.count(who, read.count)
-        return self._taken(who, self.committer.enqueue(read.lines), read)
+        return self.committer.enqueue(read.lines)
 
-    async def _taken(self, who: Identity, placing: Awaitable[Placed], read: Lines) -> Taken:
-        placed = await placing
+    async def taken(self, who: Identity, read: Lines, placing: asyncio.Future[Placed] | None = None) -> Taken:
+        """What was read, when it is on disk. Says what could not be taken."""
+        placed = await (placing or self.enqueue(who, read))
         if len(self.wrote) >= REMEMBERED:
             self.wrote.clear()
         self.wrote[who.client] = placed.sequence

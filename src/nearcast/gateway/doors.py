@@ -78,7 +78,7 @@ async def post_positions(call: Call) -> Response:
             await gateway.hooks.forget(client)
     else:
         read = read_positions(body, call.who, now, ahead, call.query.get("client"), gateway.most(call.who))
-    return answer(await gateway.taking(call.who, read), 202)
+    return answer(await gateway.taken(call.who, read), 202)
 
 
 async def post_readings(call: Call) -> Response:
@@ -97,7 +97,7 @@ async def post_readings(call: Call) -> Response:
     if len(ops) == 1:
         placed = await call.gateway.write(call.who, ops[0], status=404)
         return answer(Written(placed.sequence))
-    return answer(await call.gateway.taking(call.who, Lines([written(op) for op in ops], len(ops))), 202)
+    return answer(await call.gateway.taken(call.who, Lines([written(op) for op in ops], len(ops))), 202)
 
 
 async def get_client(call: Call) -> Response:

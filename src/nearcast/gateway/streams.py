@@ -15,11 +15,11 @@ import msgspec
 from starlette.requests import ClientDisconnect
 
 from nearcast.errors import GatewayError, NearcastError
-from nearcast.gateway.bodies import Taken
 from nearcast.gateway.call import Call, Gateway
+from nearcast.gateway.commit import Placed
 from nearcast.gateway.delivery import Feed
 from nearcast.gateway.events import Event
-from nearcast.gateway.formats import read_positions
+from nearcast.gateway.formats import Lines, read_positions
 from nearcast.gateway.grants import Action
 from nearcast.gateway.identity import Identity
 from nearcast.log.ending import end
@@ -229,12 +229,12 @@ class Talk:
         read = read_positions(body, self._who, now, ahead, self._client, gateway.most(self._who))
         while len(self._tasks) >= PENDING:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-        self._start(self._answer(gateway.taking(self._who, read), ref))
+        self._start(self._answer(read, gateway.enqueue(self._who, read), ref))
 
-    async def _answer(self, taking: Awaitable[Taken], ref: int | str | None) -> None:
+    async def _answer(self, read: Lines, placing: asyncio.Future[Placed], ref: int | str | None) -> None:
         with suppress(ClientDisconnect):
             try:
-                taken = await taking
+                taken = await self._gateway.taken(self._who, read, placing)
             except GatewayError as error:
                 await self._refuse(error, ref)
             else:
