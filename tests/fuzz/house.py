@@ -17,7 +17,6 @@ from pathlib import Path
 
 import httpx
 
-from nearcast.broker.outbox import BYTES, MESSAGES
 from nearcast.gateway.grants import Role
 from nearcast.gateway.identity import add_token
 
@@ -30,8 +29,6 @@ CLIENTS = 8
 """So many strangers, as each has only so many requests a second."""
 GROWTH, SPARE = 0.10, 16.0
 """How much more memory there may be in the end than when all was warm: a part of it, and megabytes that are noise."""
-ITEM = 256
-"""Bytes that a message takes beside its text, at the least, where a broker keeps it."""
 SETTLED = 30.0
 """Seconds for what was opened to be closed."""
 EVERY = 0.05
@@ -47,11 +44,6 @@ class Sizes:
     pids: dict[str, int]
     megabytes: dict[str, float]
     files: dict[str, int]
-    kept: float
-    """Megabytes of what was told that the broker keeps for a while: it may, up to a bound, and it says how much."""
-
-    def held(self, name: str) -> float:
-        return self.megabytes[name] - (self.kept if name == "broker" else 0.0)
 
 
 @dataclass
@@ -87,18 +79,7 @@ class House:
             pids,
             {name: _resident(pid) for name, pid in pids.items()},
             {name: len(os.listdir(f"/proc/{pid}/fd")) for name, pid in pids.items()},  # noqa: PTH208 (a link may be gone)
-            self._kept(),
         )
-
-    def _kept(self) -> float:
-        until = time.monotonic() + SETTLED
-        while "details" not in (health := httpx.get(f"{self.url}/v1/health", headers=self.boss, timeout=60).json()):
-            assert time.monotonic() < until, health
-            time.sleep(0.5)
-        said = health["details"]["kept"]
-        assert said["messages"] <= MESSAGES
-        assert said["bytes"] <= BYTES
-        return float(said["bytes"] + ITEM * said["messages"]) / 2**20
 
     def said(self) -> str:
         """What the processes complained of."""
@@ -119,7 +100,6 @@ class House:
         for process, megabytes in now.megabytes.items():
             files = f"{warm.files[process]} → {now.files[process]} files"
             print(f"  {process}: {warm.megabytes[process]:.1f} → {megabytes:.1f} MB, {files}")  # noqa: T201
-        print(f"  of the broker's, {warm.kept:.1f} → {now.kept:.1f} MB are what was told and is kept")  # noqa: T201
 
     @contextmanager
     def unmoved(self, warm: Sizes, probe: Probe) -> Iterator[None]:
@@ -144,9 +124,9 @@ class House:
             if now.files[name] > warm.files[name] + 2
         ]
         return found + [
-            f"{name} held {warm.held(name):.1f} MB and holds {now.held(name):.1f}, what is kept aside"
+            f"{name} held {warm.megabytes[name]:.1f} MB and holds {now.megabytes[name]:.1f}"
             for name in NAMES
-            if now.held(name) > warm.held(name) * (1 + GROWTH) + SPARE
+            if now.megabytes[name] > warm.megabytes[name] * (1 + GROWTH) + SPARE
         ]
 
 

@@ -9,16 +9,16 @@ import os
 import signal
 import socket
 import sys
-import warnings
 
 import click
 import uvloop
 
 from nearcast.broker.service import Broker, Settings
 from nearcast.broker.warming import warm_up
-from nearcast.errors import GeometryWarning, NearcastError
+from nearcast.errors import NearcastError
 from nearcast.log.connection import connection
 from nearcast.log.ending import end
+from nearcast.log.memory import keep_little
 
 __all__ = ["main"]
 
@@ -51,7 +51,7 @@ __all__ = ["main"]
 def main(url: str, name: str | None, **settings: float) -> None:
     """Apply the log and tell what follows from it."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    warnings.simplefilter("ignore", GeometryWarning)  # of each that is different, Python keeps the text for good
+    keep_little()
     called = name or f"{socket.gethostname()}-{os.getpid()}"
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

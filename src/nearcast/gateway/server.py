@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
 import logging
 import resource
 import signal
 import socket
-import warnings
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -21,11 +18,11 @@ from starlette.applications import Starlette
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from nearcast.errors import GeometryWarning
 from nearcast.gateway.app import create_app
 from nearcast.gateway.call import Settings
 from nearcast.gateway.identity import Identities, TokenFile
 from nearcast.gateway.streams import AT_ONCE
+from nearcast.log.memory import keep_little
 
 __all__ = ["make_server", "run"]
 
@@ -35,12 +32,8 @@ HEAD = 2**16
 """Bytes of a request before its body: its path, query and headers."""
 HASTE = 20.0
 """Seconds for these to come."""
-SPARE = 4 * 2**20
-"""Bytes of freed memory that are not given back to the system."""
 NONSENSE = ("Invalid HTTP request", "Invalid UTF-8 sequence", "Unsupported upgrade request", "No supported WebSocket")
 """What uvicorn logs of those who do not speak HTTP or WebSocket. A stranger could fill a disk with it."""
-
-_M_TRIM_THRESHOLD = -1
 
 
 class _Protocol(HttpToolsProtocol):
@@ -182,16 +175,9 @@ def run(url: str, tokens: Path, settings: Settings, host: str, port: int, tls: t
     """Serve until a signal says to stop. A socket is an open file, so as many as the system allows may be open."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    _give_back()
+    keep_little()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    warnings.simplefilter("ignore", GeometryWarning)  # of each that is different, Python keeps the text for good
     server = make_server(url, TokenFile(tokens), settings, host=host, port=port, tls=tls)
     gc.freeze()  # what is loaded stays, and to look for garbage in it would take 20 ms each time
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(server.serve())
-
-
-def _give_back() -> None:
-    """Else the C library of Linux keeps up to 64 MB, once someone has sent something large."""
-    with suppress(AttributeError):  # another library
-        ctypes.CDLL(None).mallopt(_M_TRIM_THRESHOLD, SPARE)

@@ -15,6 +15,7 @@ import uvloop
 
 from nearcast.errors import NearcastError
 from nearcast.gateway.identity import TokenFile
+from nearcast.log.memory import keep_little
 from nearcast.phones.door import Limits
 from nearcast.phones.service import Settings, run_phones
 
@@ -35,6 +36,7 @@ def main(tokens: Path, rate: float, **options: Any) -> None:
     """Let phones in by MQTT, take what they say into the log, and tell them what they enter and leave."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    keep_little()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

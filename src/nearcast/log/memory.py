@@ -1,0 +1,27 @@
+"""What a process that strangers speak to does not keep of what they said."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from contextlib import suppress
+
+from nearcast.errors import GeometryWarning
+
+__all__ = ["keep_little"]
+
+SPARE = 4 * 2**20
+"""Bytes of freed memory that are not given back to the system."""
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+
+
+def keep_little() -> None:
+    """Give freed memory back: else the C library of Linux keeps up to 64 MB, once someone has sent something large.
+
+    And no warnings of polygons, for Python keeps the text of each that is different.
+    """
+    with suppress(AttributeError):  # another library
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_M_TRIM_THRESHOLD, SPARE)
+        mallopt(_M_MMAP_THRESHOLD, SPARE)  # else every array of 128 KB would be new pages
+    warnings.simplefilter("ignore", GeometryWarning)
