@@ -9,7 +9,8 @@ from contextlib import suppress
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from nearcast.broker.weighing import FOUND, cost_of
+from nearcast.broker.weighing import FOUND, Most, cost_of, weighed
+from nearcast.errors import OpError
 from nearcast.gateway import server
 from nearcast.gateway.call import Settings
 from nearcast.language.parse import parse_subscription
@@ -31,13 +32,34 @@ def crowd(count: int) -> Kernel:
 
 
 def test_what_an_index_finds_costs_the_same_however_many_there_are() -> None:
-    few, many = crowd(FOUND), crowd(3 * FOUND)
+    few, many = crowd(FOUND), crowd(4 * FOUND)
     for text in (NEAR, "SELECT WHERE &owner = 'ann' AND &price < 3", "SELECT NEAREST 5", "SELECT FROM RELATION feud"):
         assert cost_of(few.world, parse_subscription(text)) == cost_of(many.world, parse_subscription(text)), text
     for text in ("SELECT", "SELECT WHERE &price < 3", "SELECT WHERE NOT &location IN DISC(0 0, 5 m)"):
-        assert 3 * cost_of(few.world, parse_subscription(text)) == cost_of(many.world, parse_subscription(text)), text
+        assert 4 * cost_of(few.world, parse_subscription(text)) == cost_of(many.world, parse_subscription(text)), text
     around = parse_subscription("SELECT WHERE ANY shop WITHIN 5 m OF #location")
-    assert cost_of(many.world, around) > FOUND * 3 * FOUND
+    assert cost_of(many.world, around) > FOUND * 4 * FOUND
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT", "SELECT WHERE ANY shop WITHIN 5 m OF #location", "PUBLISH TO #location WITHIN 5 m OF ANY location"],
+)
+def test_a_refusal_does_not_tell_that_one_more_is_published(text: str) -> None:
+    """Whatever is asked for, and however much may be: one that is hidden counts, too."""
+    few, more = crowd(600), crowd(601)
+    for cost in (*range(600, 1100), 361_000, 2**21):
+        assert refusal(few, text, cost) == refusal(more, text, cost)
+    assert refusal(few, text, 100) is not None
+    assert refusal(few, text, 2**21) is None
+
+
+def refusal(kernel: Kernel, text: str, cost: int) -> str | None:
+    try:
+        weighed(kernel, "ann", "x", text, Most(cost))
+    except OpError as error:
+        return str(error)
+    return None
 
 
 async def test_what_looks_at_everything_is_refused_with_a_reason(live: Live) -> None:

@@ -3,11 +3,13 @@
 A cost is how many conditions are asked, about, to find out what matches. What is near something, or someone's by name,
 is found by an index, however much there is. A weight is how many are asked about one pair of a publication and a
 subscription: an op of anyone may have them asked, so all that a client has together is bounded by it.
+
+How many there are is counted in powers of two: else a refusal would tell when one more is published, hidden or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 
 from nearcast.errors import OpError
@@ -42,7 +44,7 @@ def weighed(kernel: Kernel, client: str, id_: str, text: str, most: Most) -> dic
         _check_weight(kept + _weight(kernel.world, Subscribed(statement, (0, 0))), most.weight)
     elif isinstance(statement, Publication):
         new = Published(statement, (0, 0))
-        _check_looks(new.looks * len(kernel.world.publications) * len(kernel.subscriptions), most.cost)
+        _check_looks(new.looks * _about(kernel.world.publications) * _about(kernel.subscriptions), most.cost)
         kept = _weights(kernel.world, published, but=(client, id_)) + _weights(kernel.world, subscribed)
         _check_weight(kept + _weight(kernel.world, new), most.weight)
     return {"publications": [name for _, name in published], "subscriptions": [name for _, name in subscribed]}
@@ -83,7 +85,7 @@ def cost_of(world: World, s: Subscription) -> int:
 
 def _weight(world: World, one: Published | Subscribed) -> int:
     """About how many conditions are asked of one pair."""
-    return 1 + one.conditions + one.looks * len(world.publications)
+    return 1 + one.conditions + one.looks * _about(world.publications)
 
 
 def _weights(
@@ -99,12 +101,17 @@ def _things(world: World, s: Subscription) -> int:
         case FromRelation():
             return FOUND  # operators define them
         case FromLayer(name):
-            found = len(world.layers[name].regions) if name in world.layers else 0
+            found = _about(world.layers[name].regions) if name in world.layers else 0
         case _:
             span = spanned_layer(s)
-            regions = len(world.layers[span.layer].regions) if span and span.layer in world.layers else 1
-            found = len(world.publications) * max(regions, 1)
+            regions = _about(world.layers[span.layer].regions) if span and span.layer in world.layers else 1
+            found = _about(world.publications) * regions
     return min(found, FOUND) if _is_narrow(s) else found
+
+
+def _about(things: Sized) -> int:
+    """How many there are, up to the next power of two."""
+    return 1 << max(len(things) - 1, 0).bit_length()
 
 
 def _is_narrow(s: Subscription) -> bool:
