@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
+from nearcast.broker.__main__ import WARMED
 from nearcast.broker.applying import apply_packet
 from nearcast.broker.warming import warm_up
 from nearcast.log.packet import encode_lines
+from nearcast.log.server import NatsServer
+from nearcast.match import crowd
 from nearcast.match.kernel import Kernel
+from tests.broker.test_kill import active
 from tests.live.crowd import zones
 
 
@@ -51,3 +59,25 @@ def test_it_is_enough() -> None:
     assert told > 100
     assert sum(before.values()) > 10
     assert {name: count for name, count in compiled().items() if count > before.get(name, 0)} == {}
+
+
+async def test_one_that_has_compiled_begins_again_without_the_compiler(server: NatsServer, tmp_path: Path) -> None:
+    """A compiler takes more memory than all else, and a process does not give it back."""
+    warm_up()
+    kept = tmp_path / "kept"
+    for folder in (Path(crowd.__file__).parent / "__pycache__").glob("numba-*"):
+        shutil.copytree(folder, kept / folder.name)
+    missing = list(kept.rglob("crowd.is_crowded-*"))
+    assert missing
+    for path in missing:
+        path.unlink()
+    for has_compiled in (True, False):
+        command = [sys.executable, "-m", "nearcast.broker", "--nats", server.url, "--name", str(has_compiled)]
+        broker = subprocess.Popen(command, env={**os.environ, "NUMBA_CACHE_DIR": str(kept)})
+        try:
+            assert await active(server.url) == str(has_compiled)
+            around = Path(f"/proc/{broker.pid}/environ").read_bytes().decode()
+            assert (f"{WARMED}=1" in around) == has_compiled
+        finally:
+            broker.terminate()
+            assert broker.wait(20) == 0

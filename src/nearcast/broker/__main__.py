@@ -22,6 +22,9 @@ from nearcast.log.memory import keep_little
 
 __all__ = ["main"]
 
+WARMED = "NEARCAST_WARMED"
+"""Set for a broker that has begun again after it compiled: a compiler leaves 400 MB behind in its process."""
+
 
 @click.command()
 @click.option(
@@ -56,7 +59,8 @@ def main(url: str, name: str | None, **settings: float) -> None:
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_look(url))
-            warm_up()
+            if warm_up() and WARMED not in os.environ:
+                os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, WARMED: "1"})
             gc.freeze()  # a look for garbage among 200,000 objects that stay would take 90 ms, while nothing is told
             runner.run(_run(Broker(url, called, Settings(**settings))))  # type: ignore[arg-type]  # click has checked them
     except NearcastError as error:

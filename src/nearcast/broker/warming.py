@@ -11,6 +11,8 @@ import logging
 import threading
 from typing import Any
 
+from numba.core.event import install_recorder
+
 from nearcast.broker.applying import apply_packet
 from nearcast.log.packet import encode_lines
 from nearcast.match.kernel import Kernel
@@ -37,15 +39,17 @@ _ASKED = [
 ]
 
 
-def warm_up() -> None:
-    """Ask a kernel of its own a little of everything that is compiled."""
+def warm_up() -> bool:
+    """Ask a kernel of its own a little of everything that is compiled. Whether some of it was not on disk."""
     saying = threading.Timer(LONG, logger.info, ["compiles what is to be fast, once; that takes a minute or so"])
     saying.daemon = True
     saying.start()
     kernel = Kernel()
-    for packet in ([_layer()], *([op] for op in _statements()), _moves(1), _moves(2), _moves(3)[:1], [_tick()]):
-        apply_packet(kernel, encode_lines([json.dumps(op) for op in packet]))
+    with install_recorder("numba:compile") as compiled:
+        for packet in ([_layer()], *([op] for op in _statements()), _moves(1), _moves(2), _moves(3)[:1], [_tick()]):
+            apply_packet(kernel, encode_lines([json.dumps(op) for op in packet]))
     saying.cancel()
+    return bool(compiled.buffer)
 
 
 def _layer() -> dict[str, Any]:
