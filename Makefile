@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JAVA_HOME_FILE := $(VENV)/java_home
+COMPILED := $(VENV)/.compiled
 
 # A name on PATH may be a shim for a version that is not there, so each candidate is really run.
 IS_RECENT := import sys; sys.exit(sys.version_info < (3, 11))
@@ -23,7 +24,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(INSTALLED) $(JAVA_HOME_FILE) ## Create .venv with the nearcast command and find or fetch a Java runtime
+setup: $(INSTALLED) $(JAVA_HOME_FILE) $(COMPILED) ## Create .venv with the nearcast command and find or fetch a Java runtime
 
 demo: setup ## Run the demonstration
 	$(BIN)/nearcast demo
@@ -64,6 +65,12 @@ $(INSTALLED): pyproject.toml requirements.txt | $(BIN)/python
 
 $(JAVA_HOME_FILE): requirements-java.txt tools/java_runtime.py | $(INSTALLED)
 	@$(BIN)/python tools/java_runtime.py
+
+# Else the first broker would do it, which has others wait.
+$(COMPILED): | $(INSTALLED)
+	@echo "compiling what is to be fast, once; that takes a minute or so"
+	@$(BIN)/python -m nearcast.broker.warming
+	@touch $@
 
 $(BIN)/python:
 	@python="$(PYTHON)"; \

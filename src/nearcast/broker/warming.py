@@ -1,7 +1,7 @@
 """Have compiled code ready before there is work.
 
 It is kept on disk, and read in half a second. The first time on a machine it takes a minute, in which a broker that had
-begun could neither answer nor keep its lease.
+begun could neither answer nor keep its lease. ``python -m nearcast.broker.warming`` does nothing else.
 """
 
 from __future__ import annotations
@@ -75,3 +75,7 @@ def _moves(time_: int) -> list[dict[str, Any]]:
 
 def _tick() -> dict[str, Any]:
     return {"op": "tick", "time": 9}
+
+
+if __name__ == "__main__":
+    warm_up()
