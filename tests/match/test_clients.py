@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from nearcast.match.clients import Clients, Times
 from nearcast.match.columns import NO_TIME
 from nearcast.match.globe import in_space
+from nearcast.match.kernel import Kernel
 from nearcast.match.world import Client
+from nearcast.model import op as ops
 from nearcast.model.fix import Fix, Position
 from nearcast.model.moment import NEVER
 from nearcast.model.shape import Point
+from nearcast.model.statement import Publication
 from nearcast.testing import WILD
 
 TIMES = st.integers(-(2**62), 2**62)
@@ -138,3 +141,18 @@ def test_a_client_is_plain_if_its_fixes_need_nothing_but_to_be_applied(lateness:
     made.lateness = 5
     del clients["a"]
     assert is_plain() == (not lateness)
+
+
+def test_a_tick_looks_only_at_those_whose_fixes_wait() -> None:
+    kernel, place = Kernel(), Position(Point(1.0, 2.0))
+    for number in range(5):
+        kernel.apply(ops.Publish(0, Publication("p", f"c{number}")))
+        kernel.apply(ops.Move(1, f"c{number}", place))
+    kernel.apply(ops.SetClient(1, "c3", {}, lateness=10))
+    kernel.apply(ops.Tick(2))
+    assert not kernel.clients.held
+    kernel.apply(ops.Move(3, "c3", place))
+    assert [kernel.clients.names.text(row) for row in kernel.clients.held] == ["c3"]
+    kernel.apply(ops.Tick(20))
+    assert not kernel.clients.held
+    assert kernel.clients["c3"].fix == Fix(place, 3)

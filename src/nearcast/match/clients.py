@@ -145,7 +145,11 @@ class Row(Client):
 
     @held.setter
     def held(self, held: list[Fix]) -> None:
-        self._clients.held[self.row] = held
+        """Nothing is kept of nothing: a tick looks at every client that has an entry."""
+        if held:
+            self._clients.held[self.row] = held
+        else:
+            self._clients.held.pop(self.row, None)
 
     @property
     def newest(self) -> Moment:
