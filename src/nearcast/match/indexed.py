@@ -318,8 +318,13 @@ class Indexed(Reference):
     def _mortal(
         self,
     ) -> tuple[Iterable[str], Mapping[StatementKey, Published], Mapping[StatementKey, Subscribed]]:
-        leased = [self.clients.names.text(row) for row in self.clients.leases]
-        return leased, *self._ending
+        """Of clients, only those whose lease has run out."""
+        leases = self.clients.leases
+        seen = self.clients.columns.seen[list(leases)].tolist()
+        over = [
+            row for row, at, lease in zip(leases, seen, leases.values(), strict=True) if at + lease <= self._everyone
+        ]
+        return [self.clients.names.text(row) for row in over], *self._ending
 
     def owned(self, client: str) -> tuple[dict[StatementKey, Published], dict[StatementKey, Subscribed]]:
         return self._published_by.get(client, {}), self._subscribed_by.get(client, {})
