@@ -27,7 +27,7 @@ from nearcast.model.notification import Notification
 from nearcast.model.shape import Point
 from nearcast.model.statement import Publication, Subscription
 
-__all__ = ["PLANAR", "Row", "System", "heard", "owned_publication", "owned_subscription", "square"]
+__all__ = ["PLANAR", "Row", "System", "boxes", "heard", "owned_publication", "owned_subscription", "square"]
 
 PLANAR = "SPACE location (x real, y real, z real) METRIC planar"
 
@@ -79,12 +79,12 @@ class System:
 
     def layer(self, name: str, t: float = 0, **zones: tuple[float, float, float, float]) -> list[Row]:
         """A layer of boxes (west, south, east, north) by name."""
-        return self.apply(ops.DefineLayer(micros(t), _boxes(name, zones)))
+        return self.apply(ops.DefineLayer(micros(t), boxes(name, zones)))
 
     def patch(
         self, name: str, t: float, drop: tuple[str, ...] = (), **zones: tuple[float, float, float, float]
     ) -> list[Row]:
-        return self.apply(ops.DefineLayer(micros(t), _boxes(name, zones), patch=True, drop=drop))
+        return self.apply(ops.DefineLayer(micros(t), boxes(name, zones), patch=True, drop=drop))
 
     def tick(self, t: float) -> list[Row]:
         return self.apply(ops.Tick(micros(t)))
@@ -155,7 +155,7 @@ def square(x: float, y: float, half: float = 1) -> tuple[float, float, float, fl
     return (x - half, y - half, x + half, y + half)
 
 
-def _boxes(name: str, zones: Mapping[str, tuple[float, float, float, float]]) -> Layer:
+def boxes(name: str, zones: Mapping[str, tuple[float, float, float, float]]) -> Layer:
     features = [
         {"type": "Feature", "id": zone, "properties": {}, "geometry": {"type": "Polygon", "coordinates": [[
             [west, south], [east, south], [east, north], [west, north], [west, south],

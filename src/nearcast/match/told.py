@@ -35,6 +35,8 @@ _KIND_TEXTS, _REASON_TEXTS = pa.array([str(kind) for kind in KINDS]), pa.array([
 _CAUSES = pa.array(["fix", HIDDEN.kind])
 ENTER, LEAVE = KINDS.index(Kind.ENTER), KINDS.index(Kind.LEAVE)
 MOVED, SOURCE = REASONS.index(Reason.MOVED), REASONS.index(Reason.SOURCE)
+_FEW = 16
+"""Events of one move that are put in order one by one."""
 _AT_ONCE = 64
 """Events whose ids are mixed together."""
 _ZERO = np.uint64(0)
@@ -157,7 +159,7 @@ def joined(
             region_words[at] = tables[number].ids.words[events.region[at]]
     order = np.empty(n, np.int64)
     name, owner = subscriptions.name, subscriptions.owner
-    _sort(events, len(moves), name, owner, texts.order, clients.names.order, region_order, order)
+    _sort(_By(events, name, owner, texts.order, clients.names.order, region_order), len(moves), order)
     ids = np.empty((n, 32), np.uint8)
     _ids(
         events, order, moves.row, moves.time, name, owner, texts.words, clients.names.words, region_words,
@@ -197,53 +199,81 @@ def _optional(names: pa.StringArray, rows: Wholes) -> pa.Array:
 # ---- order ---------------------------------------------------------------------------------------------
 
 
+class _By(NamedTuple):
+    """What decides which event is told first."""
+
+    events: Events
+    name: Wholes
+    owner: Wholes
+    texts: Wholes
+    clients: Wholes
+    regions: Wholes
+
+
 @njit
-def _sort(
-    e: Events, moves: int, name: Wholes, owner: Wholes, text_order: Wholes, client_order: Wholes, region_order: Wholes,
-    order: Wholes,
-) -> None:  # fmt: skip
-    """Events by move (counted), and those of one move among each other (inserted: they are few)."""
-    move, moved, ends = e.move, np.empty(len(order), np.int64), np.zeros(moves + 1, np.int64)
+def _sort(by: _By, moves: int, order: Wholes) -> None:
+    """Events by move (counted), and those of one move among each other: a few are inserted, many are merged."""
+    move, spare, ends = by.events.move, np.empty(len(order), np.int64), np.zeros(moves + 1, np.int64)
     for m in move:
         ends[m + 1] += 1
     for m in range(moves):
         ends[m + 1] += ends[m]
     for k in range(len(move)):
-        m = move[k]
-        order[ends[m]], moved[ends[m]] = k, m
-        ends[m] += 1
-    for at in range(1, len(order)):
-        k, m = order[at], moved[at]
-        while (
-            at > 0
-            and moved[at - 1] == m
-            and _before(e, k, order[at - 1], name, owner, text_order, client_order, region_order)
-        ):
+        order[ends[move[k]]] = k
+        ends[move[k]] += 1
+    first = 0
+    for end in ends[:moves]:
+        for start in range(first, end, _FEW):
+            _insert(by, order, start, min(start + _FEW, end))
+        width = _FEW
+        while width < end - first:
+            for start in range(first, end - width, 2 * width):
+                _merge(by, order, start, start + width, min(start + 2 * width, end), spare)
+            width *= 2
+        first = end
+
+
+@inlined
+def _insert(by: _By, order: Wholes, start: int, end: int) -> None:
+    for here in range(start + 1, end):
+        at, k = here, order[here]
+        while at > start and _before(by, k, order[at - 1]):
             order[at] = order[at - 1]
-            at -= 1  # noqa: PLW2901
+            at -= 1
         order[at] = k
 
 
 @inlined
-def _before(
-    e: Events, i: int, j: int, name: Wholes, owner: Wholes, text_order: Wholes, client_order: Wholes,
-    region_order: Wholes,
-) -> bool:  # fmt: skip
+def _merge(by: _By, order: Wholes, start: int, middle: int, end: int, spare: Wholes) -> None:
+    i, j = start, middle
+    for at in range(start, end):
+        if i == middle or (j < end and _before(by, order[j], order[i])):
+            spare[at] = order[j]
+            j += 1
+        else:
+            spare[at] = order[i]
+            i += 1
+    order[start:end] = spare[start:end]
+
+
+@inlined
+def _before(by: _By, i: int, j: int) -> bool:
+    e, name, owner = by.events, by.name, by.owner
     a, b = e.kind[i] != LEAVE, e.kind[j] != LEAVE
     if a != b:
         return bool(b)
     s, t = e.subscription[i], e.subscription[j]
     if s != t:
         if name[s] != name[t]:
-            return bool(text_order[name[s]] < text_order[name[t]])
-        return bool(client_order[owner[s]] < client_order[owner[t]])
+            return bool(by.texts[name[s]] < by.texts[name[t]])
+        return bool(by.clients[owner[s]] < by.clients[owner[t]])
     if e.publication[i] != e.publication[j]:
-        return bool(text_order[e.publication[i]] < text_order[e.publication[j]])
+        return bool(by.texts[e.publication[i]] < by.texts[e.publication[j]])
     if e.publisher[i] != e.publisher[j]:
-        return bool(client_order[e.publisher[i]] < client_order[e.publisher[j]])
+        return bool(by.clients[e.publisher[i]] < by.clients[e.publisher[j]])
     if e.region[i] != e.region[j]:
-        return bool(region_order[i] < region_order[j])
-    return bool(e.peer[i] != e.peer[j] and client_order[e.peer[i]] < client_order[e.peer[j]])
+        return bool(by.regions[i] < by.regions[j])
+    return bool(e.peer[i] != e.peer[j] and by.clients[e.peer[i]] < by.clients[e.peer[j]])
 
 
 # ---- ids -----------------------------------------------------------------------------------------------
