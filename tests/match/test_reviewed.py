@@ -219,3 +219,39 @@ def test_an_edit_that_begins_or_ends_readings_begins_anew(s: System) -> None:
 def test_a_space_is_measured_as_the_location_is(s: System) -> None:
     with pytest.raises(OpError, match="define location first"):
         s.define("SPACE shop (x real, y real) METRIC earth", 1)
+
+
+FAR_AWAY = (
+    "&location WITHIN {far} OF #location",
+    "&location WITHIN {far} OF POINT(0 0)",
+    "&location WITHIN {far} OF ANY location",
+    "&location WITHIN {far} OF #location AND &price < 3",
+    "&location WITHIN &far OF #location",
+    "&location WITHIN #far OF POINT(0 0)",
+)
+
+
+@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize("options", ["", " DWELL 1 s", " HYSTERESIS 1e60 m", " NEAREST"])
+@pytest.mark.parametrize("filter_", FAR_AWAY)
+def test_no_distance_is_too_much_for_a_kernel(planar: bool, filter_: str, options: str) -> None:
+    """The longest that can be written, and what only attributes can say."""
+    s = System(planar=planar)
+    for number, far in enumerate((1e155, 1e300, -1e300, 3.0)):
+        s.publish(f"p{number}", "p", f"PUBLISH AS (far = {far!r})", 1)
+        s.move(f"p{number}", number, 0, 2)
+    s.client("ann", 3, far=1e300)
+    nearest, options = (" NEAREST 2", "") if options == " NEAREST" else ("", options)
+    s.subscribe("ann", "s", f"SELECT{nearest} WHERE {filter_.format(far='1e60 m')}{options}", 3)
+    for who, x, t in (("ann", 1, 4), ("p1", 50, 5), ("p0", 1, 6), ("ann", 80, 8)):
+        s.move(who, x, 0, t)
+        s.tick(t)
+    s.client("ann", 9, far=1.0)
+    s.move("p2", 1, 1, 10)
+
+
+@pytest.mark.parametrize("far", ["1.1e60 m", "1e155 m", "1e300 km"])
+def test_a_distance_has_an_end(far: str) -> None:
+    for text in (f"WHERE &location WITHIN {far} OF #location", f"HYSTERESIS {far}"):
+        with pytest.raises(LanguageError, match="is too far; a distance is at most 1e\\+60 m"):
+            parse(f"SELECT {text}")

@@ -14,9 +14,6 @@ from nearcast.match.world import StatementKey
 
 __all__ = ["Circles"]
 
-FAR = 1e150
-"""Further than anything; its square is still a number."""
-
 
 class Circles(Columns):
     FIELDS: ClassVar = {"owner": (np.int64, -1), "reach": (np.float64, np.nan)}
@@ -40,7 +37,7 @@ class Circles(Columns):
             self._names.append(name)
             self.reserve(row + 1)
         self.owner[row] = self._clients.row(name[0])
-        self.reach[row] = min(band(reach, self._clients.earth)[1] * (1 + 1e-9), FAR)
+        self.reach[row] = band(reach, self._clients.earth)[1] * (1 + 1e-9)
 
     def drop(self, name: StatementKey) -> None:
         """The last row takes the place of the one that goes."""

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from nearcast.errors import ModelError
 from nearcast.model.constraint import Interval, Scalar, Values
 from nearcast.model.place import PlaceName
-from nearcast.model.shape import Geometry
+from nearcast.model.shape import Geometry, check_distance
 
 __all__ = [
     "ALWAYS",
@@ -194,6 +194,8 @@ class Within:
 
     def __post_init__(self) -> None:
         _one_any(self.left, self.right)
+        if not isinstance(self.distance, Ref):
+            check_distance(self.distance)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,16 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from nearcast.errors import GeometryError, GeometryWarning
+from nearcast.errors import GeometryError, GeometryWarning, ModelError
 from nearcast.model.constraint import Interval, is_finite
 
-__all__ = ["Box", "Disc", "Geometry", "Point", "Polygon", "Ring", "Shape", "polygon", "shifted"]
+__all__ = ["Box", "Disc", "Geometry", "Point", "Polygon", "Ring", "Shape", "check_distance", "polygon", "shifted"]
 
 Ring = tuple[tuple[float, float], ...]
 
 
 FARTHEST = 1e60
-"""No coordinate or radius is beyond this, so that products of four of them stay finite."""
+"""No coordinate, radius or distance is beyond this, so that products of four of them stay finite."""
 CROSSINGS = 500
 """How often a polygon that is repaired may cross itself: a fifth of a second's work."""
 
@@ -38,6 +38,11 @@ def _require_finite(*numbers: float) -> None:
             raise GeometryError(f"{number!r:.20} is not a coordinate; it must be a finite number")
         if abs(number) > FARTHEST:
             raise GeometryError(f"{number!r:.20} is too far away for a coordinate or a radius")
+
+
+def check_distance(metres: float) -> None:
+    if not is_finite(metres) or abs(metres) > FARTHEST:
+        raise ModelError(f"{metres!r:.20} m is too far; a distance is at most {FARTHEST:g} m")
 
 
 @dataclass(frozen=True, slots=True)

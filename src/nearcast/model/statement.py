@@ -26,6 +26,7 @@ from nearcast.model.condition import And as _And
 from nearcast.model.layer import Layer
 from nearcast.model.place import Place
 from nearcast.model.region import Region
+from nearcast.model.shape import check_distance
 from nearcast.model.space import SubjectSpace
 
 __all__ = [
@@ -139,6 +140,7 @@ class Options:
     expires: Duration | Instant | None = None
 
     def __post_init__(self) -> None:
+        check_distance(self.hysteresis)
         if self.confidence is not None and not 0.5 <= self.confidence < 1:
             raise ModelError("a confidence is at least 50 % and less than 100 %")
 
