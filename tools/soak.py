@@ -16,6 +16,9 @@ import time
 from pathlib import Path
 
 TESTS = (
+    "tests/match/test_all_seeing.py",
+    "tests/match/test_crowded.py",
+    "tests/match/test_followed.py",
     "tests/match/test_kernel.py",
     "tests/match/test_nearest.py",
     "tests/match/test_pairs.py",

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
@@ -27,9 +27,6 @@ from nearcast.model.notification import Notification
 from nearcast.model.statement import Statement, Subscription
 from nearcast.shell import FILE, LATENESS, as_json
 from nearcast.spark_cli import COMMANDS as SPARK_COMMANDS
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["main"]
 

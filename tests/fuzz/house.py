@@ -200,6 +200,7 @@ def open_house(folder: Path) -> Iterator[House]:
         port = int(at["mqtt"].rpartition(":")[2])
         house = House(at["url"], port, at["token"], tokens, process.pid, folder / "errors")
         _until_known(house)
+        _move_in(house)
         yield house
     finally:
         process.terminate()
@@ -217,3 +218,12 @@ def _until_known(house: House) -> None:
         while any(client.get("/v1/client", headers=house.bearer(name)).status_code != 200 for name in house.tokens):
             assert time.monotonic() < until, "the tokens are not known"
             time.sleep(0.1)
+
+
+def _move_in(house: House) -> None:
+    """Everyone is somewhere, and says so: of one who is nowhere, little is asked."""
+    with httpx.Client(base_url=house.url) as client:
+        for name in house.tokens:
+            there = house.bearer(name)
+            assert client.post("/v1/positions", headers=there, json={"lon": 1.5, "lat": 2.5}).status_code == 202
+            assert client.put("/v1/publications/here", headers=there, content="PUBLISH").status_code == 200

@@ -73,12 +73,13 @@ async def test_what_is_written_at_once_is_in_order(
 
     monkeypatch.setattr("nearcast.gateway.server._write_at_once", write)
     async with gateway(server.url) as door, teller(server.url) as told:
-        hearing = asyncio.create_task(listen(await door.client("ann"), 300))
-        await told.tell("ann")
-        while not written:  # what comes before one listens is read from the disk
-            await asyncio.sleep(0.01)
-            await told.tell("ann")
-        first = int(told.last.removeprefix("id-")) + 1
+        hearing, first = asyncio.create_task(listen(await door.client("ann"), 300)), 1
+        async with door.socket("ann") as socket:
+            while not written:  # what comes before one listens is read from the disk
+                await told.tell("ann")
+                await hear(socket, 1)  # what is said ahead must not come before it
+                await asyncio.sleep(0.05)
+                first += 1
         for number in range(first, 301, 20):
             await told.say_ahead("ann", number, 20)
             await asyncio.sleep(0)

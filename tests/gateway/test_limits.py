@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from nearcast.broker.weighing import FOUND, Most, cost_of, weighed
+from nearcast.broker.weighing import FOUND, Most, Scales
 from nearcast.errors import OpError
 from nearcast.gateway import server
 from nearcast.gateway.call import Settings
-from nearcast.language.parse import parse_subscription
+from nearcast.language.parse import parse_publication, parse_subscription
 from nearcast.match.kernel import Kernel
 from nearcast.model import op as ops
 from nearcast.model.statement import Publication
@@ -32,31 +33,75 @@ def crowd(count: int) -> Kernel:
 
 
 def test_what_an_index_finds_costs_the_same_however_many_there_are() -> None:
-    few, many = crowd(FOUND), crowd(4 * FOUND)
+    few, many = Scales(crowd(FOUND)), Scales(crowd(4 * FOUND))
     for text in (NEAR, "SELECT WHERE &owner = 'ann' AND &price < 3", "SELECT NEAREST 5", "SELECT FROM RELATION feud"):
-        assert cost_of(few.world, parse_subscription(text)) == cost_of(many.world, parse_subscription(text)), text
-    for text in ("SELECT", "SELECT WHERE &price < 3", "SELECT WHERE NOT &location IN DISC(0 0, 5 m)"):
-        assert 4 * cost_of(few.world, parse_subscription(text)) == cost_of(many.world, parse_subscription(text)), text
+        assert few.cost(parse_subscription(text)) == many.cost(parse_subscription(text)), text
+    for text in (
+        "SELECT",
+        "SELECT WHERE &price < 3",
+        "SELECT WHERE NOT &location IN DISC(0 0, 5 m)",
+        "SELECT NEAREST 5 WHERE &price < 3",
+    ):
+        assert 4 * few.cost(parse_subscription(text)) == many.cost(parse_subscription(text)), text
     around = parse_subscription("SELECT WHERE ANY shop WITHIN 5 m OF #location")
-    assert cost_of(many.world, around) > FOUND * 4 * FOUND
+    assert many.cost(around) > FOUND * 4 * FOUND
 
 
 @pytest.mark.parametrize(
     "text",
-    ["SELECT", "SELECT WHERE ANY shop WITHIN 5 m OF #location", "PUBLISH TO #location WITHIN 5 m OF ANY location"],
+    [
+        "SELECT NEAREST 1 WHERE &a < 3",
+        "SELECT nearof(2) WHERE &a < 3",
+        "SELECT WHERE ANY location WITHIN 3 m OF &location",
+        "SELECT WHERE NOW - ENTERED(&location WITHIN 3 m OF ANY location) > 3 s",
+        "PUBLISH TO #location WITHIN 5 m OF ANY location",
+    ],
 )
-def test_a_refusal_does_not_tell_that_one_more_is_published(text: str) -> None:
-    """Whatever is asked for, and however much may be: one that is hidden counts, too."""
-    few, more = crowd(600), crowd(601)
-    for cost in (*range(600, 1100), 361_000, 2**21):
-        assert refusal(few, text, cost) == refusal(more, text, cost)
-    assert refusal(few, text, 100) is not None
-    assert refusal(few, text, 2**21) is None
+def test_where_each_depends_on_the_others_all_of_them_count(text: str) -> None:
+    """An op of anyone has all pairs of it asked, so a client has few of these."""
+    kernel = crowd(64)
+    for number in range(64):
+        kernel.apply(ops.Subscribe(0, replace(parse_subscription(NEAR), owner="someone", id=str(number))))
+    scales, taken = Scales(kernel), 0
+    while (reason := refusal(scales, text, Most(10**9, 10_000), str(taken))) is None:
+        kernel.apply(owned(text, str(taken)))
+        taken += 1
+    assert "too much together" in reason
+    assert 1 <= taken <= 10_000 // 64
 
 
-def refusal(kernel: Kernel, text: str, cost: int) -> str | None:
+def owned(text: str, id_: str) -> ops.Op:
+    if text.startswith("PUBLISH"):
+        return ops.Publish(1, replace(parse_publication(text), owner="ann", id=id_))
+    return ops.Subscribe(1, replace(parse_subscription(text), owner="ann", id=id_))
+
+
+TEXTS = ["SELECT", "SELECT WHERE ANY shop WITHIN 5 m OF #location", "PUBLISH TO #location WITHIN 5 m OF ANY location"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("count", [600, 1023, 1024])
+def test_a_refusal_does_not_tell_that_one_more_is_published(text: str, count: int) -> None:
+    """Whatever is asked for, and however much may be: one that is hidden counts, too. One who has so much published by
+    itself that it makes a difference finds out once, and not again."""
+    kernel = crowd(count)
+    scales = Scales(kernel)
+    kernel.apply(ops.Publish(0, Publication("own", "ann")))
+    refusal(scales, text, Most(1))
+    kernel.apply(ops.Retract(1, "ann", "own"))
+    before = [refusal(scales, text, Most(cost)) for cost in COSTS]
+    kernel.apply(ops.Publish(2, Publication("hidden", "bob")))
+    assert [refusal(scales, text, Most(cost)) for cost in COSTS] == before
+    assert refusal(scales, text, Most(100)) is not None
+    assert refusal(scales, text, Most(2**23)) is None
+
+
+COSTS = (*range(600, 3000), 361_000, 2**21)
+
+
+def refusal(scales: Scales, text: str, most: Most, id_: str = "x") -> str | None:
     try:
-        weighed(kernel, "ann", "x", text, Most(cost))
+        scales.weigh("ann", id_, text, most)
     except OpError as error:
         return str(error)
     return None
@@ -78,6 +123,17 @@ async def test_what_looks_at_everything_is_refused_with_a_reason(live: Live) -> 
         assert (await boss.post("/v1/query", content="SELECT WHERE &price < 3")).status_code == 200
         for number in range(6):
             await bob.delete(f"/v1/publications/p{number}")
+
+
+async def test_what_is_sent_at_once_is_weighed_one_after_another(live: Live) -> None:
+    async with gateway(live.url, Settings(weight=14, statements=3)) as door:
+        ann = await door.client(fresh("ann"))
+        for text in (NEAR, f"{NEAR} AND &price < 3 AND &price > 1"):
+            answers = await asyncio.gather(*(ann.put(f"/v1/subscriptions/{n}", content=text) for n in range(20)))
+            taken = (await ann.get("/v1/subscriptions")).json()["subscriptions"]
+            assert len(taken) == sum(answer.status_code == 200 for answer in answers) == (3 if text == NEAR else 2)
+            for one in taken:
+                await ann.delete(f"/v1/subscriptions/{one['id']}")
 
 
 async def test_a_client_has_so_many_statements(live: Live) -> None:

@@ -65,7 +65,7 @@ def test_of_random_logs_every_history_is_the_same(shard: int) -> None:
             assert known(s.kernel.marks.relations) == known(past)
         entered += sum(h.holds for held in past.values() for one in held.histories.values() for h in one.values())
         told += len(s.log)
-    assert entered > 25
+    assert entered > 10
     assert told > 100
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from nearcast.broker.weighing import check_cost
+from nearcast.broker.weighing import Scales
 from nearcast.errors import OpError, UnknownName
 from nearcast.language.format import condition_text, statement_text
 from nearcast.language.oplog import encode_notification, json_text
@@ -81,14 +81,14 @@ def state_of(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:
     return _lines(state(kernel, _client(asked), number))
 
 
-def found_by(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:
+def found_by(kernel: Kernel, scales: Scales, asked: Asked, number: int) -> list[msgspec.Raw]:
     """What a client would be told at once if it subscribed to a text."""
     subscription = parse(asked.text)
     if not isinstance(subscription, Subscription):
         raise OpError(f"the statement is a {type(subscription).__name__}, not a Subscription", "text")
     if subscription.owner and subscription.owner != asked.client:
         raise OpError(f"the statement says {subscription.owner!r}, the client is {asked.client!r}", "text")
-    check_cost(kernel.world, subscription, asked.cost)
+    scales.check_cost(subscription, asked.cost)
     return _lines(query(kernel, replace(subscription, owner=_client(asked)), number))
 
 

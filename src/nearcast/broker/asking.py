@@ -32,7 +32,7 @@ from nearcast.broker.answers import (
 from nearcast.broker.applying import Refusal
 from nearcast.broker.following import Follower
 from nearcast.broker.recovery import State
-from nearcast.broker.weighing import Most, weighed
+from nearcast.broker.weighing import Most
 from nearcast.broker.writer import Writer
 from nearcast.errors import NearcastError, OpError
 from nearcast.log.client import Log
@@ -140,12 +140,11 @@ def _state(broker: Answerer, asked: Asked) -> Answer:
 
 def _query(broker: Answerer, asked: Asked) -> Answer:
     state = _known(broker)
-    return {"notifications": found_by(state.kernel, asked, state.sequence)}
+    return {"notifications": found_by(state.kernel, state.scales, asked, state.sequence)}
 
 
 def _weigh(broker: Answerer, asked: Asked) -> Answer:
-    most = Most(asked.cost, asked.weight)
-    return {**weighed(_known(broker).kernel, asked.client, asked.id, asked.text, most)}
+    return {**_known(broker).scales.weigh(asked.client, asked.id, asked.text, Most(asked.cost, asked.weight))}
 
 
 def _health(broker: Answerer, asked: Asked) -> Answer:  # noqa: ARG001 (nothing need be said)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from nearcast.broker.outbox import END, Outbox
 from nearcast.broker.store import Mark, Record, Store
+from nearcast.broker.weighing import Scales
 from nearcast.errors import LogError, SnapshotError
 from nearcast.log.client import Log
 from nearcast.log.reading import Extent, extent_of
@@ -39,6 +40,10 @@ class State:
     sequence: int
     """The last packet that is applied."""
     outbox: Outbox = field(default_factory=lambda: Outbox(NOWHERE))
+    scales: Scales = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scales = Scales(self.kernel)
 
 
 @dataclass(frozen=True)

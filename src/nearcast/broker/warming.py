@@ -40,7 +40,8 @@ _ASKED = [
 
 
 def warm_up() -> bool:
-    """Ask a kernel of its own a little of everything that is compiled. Whether some of it was not on disk."""
+    """Ask a kernel of its own a little of everything that is compiled. Whether some of it was not on disk,
+    and is now."""
     saying = threading.Timer(LONG, logger.info, ["compiles what is to be fast, once; that takes a minute or so"])
     saying.daemon = True
     saying.start()
@@ -49,7 +50,7 @@ def warm_up() -> bool:
         for packet in ([_layer()], *([op] for op in _statements()), _moves(1), _moves(2), _moves(3)[:1], [_tick()]):
             apply_packet(kernel, encode_lines([json.dumps(op) for op in packet]))
     saying.cancel()
-    return bool(compiled.buffer)
+    return any(event.data["dispatcher"].stats.cache_path for _, event in compiled.buffer)
 
 
 def _layer() -> dict[str, Any]:

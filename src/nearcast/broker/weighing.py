@@ -1,10 +1,9 @@
 """What a statement would cost, before it is taken: one that looks at everything keeps everyone waiting.
 
 A cost is how many conditions are asked, about, to find out what matches. What is near something, or someone's by name,
-is found by an index, however much there is. A weight is how many are asked about one pair of a publication and a
-subscription: an op of anyone may have them asked, so all that a client has together is bounded by it.
-
-How many there are is counted in powers of two: else a refusal would tell when one more is published, hidden or not.
+is found by an index, however much there is. A weight is how many an op of anyone may have asked: those of one pair of
+a publication and a subscription, or of all, where each depends on the others. All that a client has together is
+bounded by it.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from dataclasses import dataclass
 from nearcast.errors import OpError
 from nearcast.language.parse import parse
 from nearcast.match.kernel import Kernel
-from nearcast.match.world import Published, StatementKey, Subscribed, World
+from nearcast.match.world import Published, StatementKey, Subscribed
 from nearcast.model import condition as c
-from nearcast.model.statement import FromLayer, FromRelation, Publication, Subscription, spanned_layer
+from nearcast.model.statement import FromLayer, FromRelation, Publication, Subscription
 
-__all__ = ["Most", "check_cost", "cost_of", "weighed"]
+__all__ = ["Most", "Scales"]
 
 FOUND = 1000
 """Things that an index may find, at the most, for what costs are worth."""
@@ -35,29 +34,80 @@ class Most:
     """Of all that it has."""
 
 
-def weighed(kernel: Kernel, client: str, id_: str, text: str, most: Most) -> dict[str, list[str]]:
-    """The ids of the statements that a client has, unless with this one it would ask for too much."""
-    statement, (published, subscribed) = parse(text), kernel.owned(client)
-    if isinstance(statement, Subscription):
-        check_cost(kernel.world, statement, most.cost)
-        kept = _weights(kernel.world, published) + _weights(kernel.world, subscribed, but=(client, id_))
-        _check_weight(kept + _weight(kernel.world, Subscribed(statement, (0, 0))), most.weight)
-    elif isinstance(statement, Publication):
-        new = Published(statement, (0, 0))
-        _check_looks(new.looks * _about(kernel.world.publications) * _about(kernel.subscriptions), most.cost)
-        kept = _weights(kernel.world, published, but=(client, id_)) + _weights(kernel.world, subscribed)
-        _check_weight(kept + _weight(kernel.world, new), most.weight)
-    return {"publications": [name for _, name in published], "subscriptions": [name for _, name in subscribed]}
+class Scales:
+    """They know how much there is, in powers of two that never shrink. By a number that is exact, or goes up and down,
+    whoever is refused could tell when one more is published, hidden or not."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._publications = self._subscriptions = 1
+
+    def weigh(self, client: str, id_: str, text: str, most: Most) -> dict[str, list[str]]:
+        """The ids of the statements that a client has, unless with this one it would ask for too much."""
+        self._look()
+        statement, (published, subscribed) = parse(text), self._kernel.owned(client)
+        if isinstance(statement, Subscription):
+            self.check_cost(statement, most.cost)
+            kept = self._weights(published) + self._weights(subscribed, but=(client, id_))
+            _check_weight(kept + self._weight(Subscribed(statement, (0, 0))), most.weight)
+        elif isinstance(statement, Publication):
+            new = Published(statement, (0, 0))
+            _check_looks(new.looks * self._publications * self._subscriptions, most.cost)
+            kept = self._weights(published, but=(client, id_)) + self._weights(subscribed)
+            _check_weight(kept + self._weight(new), most.weight)
+        return {"publications": [name for _, name in published], "subscriptions": [name for _, name in subscribed]}
+
+    def check_cost(self, subscription: Subscription, most: int | None) -> None:
+        """Refuse a subscription that costs more than it may."""
+        cost = self.cost(subscription)
+        if most is not None and cost > most:
+            raise OpError(
+                f"this would look at too much at once (about {cost:,} conditions, and {most:,} are the most); ask "
+                "about what is near, in a place, of a layer or of a client by name"
+            )
+
+    def cost(self, subscription: Subscription) -> int:
+        """About how many conditions are asked if it is asked once."""
+        self._look()
+        s = Subscribed(subscription, (0, 0))
+        return self._things(s) * self._of_pair(s)
+
+    def _look(self) -> None:
+        self._publications = max(self._publications, _about(self._kernel.world.publications))
+        self._subscriptions = max(self._subscriptions, _about(self._kernel.subscriptions))
+
+    def _weights(
+        self,
+        held: Mapping[StatementKey, Published] | Mapping[StatementKey, Subscribed],
+        but: StatementKey | None = None,
+    ) -> int:
+        return sum(self._weight(one) for key, one in held.items() if key != but)
+
+    def _weight(self, one: Published | Subscribed) -> int:
+        """About how many conditions an op of anyone may have asked."""
+        if not one.sees_all:
+            return self._of_pair(one)
+        return self._of_pair(one) * (self._things(one) if isinstance(one, Subscribed) else self._subscriptions)
+
+    def _of_pair(self, one: Published | Subscribed) -> int:
+        return 1 + one.conditions + one.looks * self._publications
+
+    def _things(self, s: Subscribed) -> int:
+        layers, source = self._kernel.world.layers, s.subscription.source
+        match source:
+            case FromRelation():
+                return FOUND  # operators define them
+            case FromLayer(name):
+                found = len(layers[name].regions) if name in layers else 0
+            case _:
+                regions = len(layers[s.span.layer].regions) if s.span and s.span.layer in layers else 1
+                found = self._publications * max(regions, 1)
+        return min(found, FOUND) if _is_narrow(s.subscription) else found
 
 
-def check_cost(world: World, subscription: Subscription, most: int | None) -> None:
-    """Refuse a subscription that costs more than it may."""
-    cost = cost_of(world, subscription)
-    if most is not None and cost > most:
-        raise OpError(
-            f"this would look at too much at once (about {cost:,} conditions, and {most:,} are the most); ask about "
-            "what is near, in a place, of a layer or of a client by name"
-        )
+def _about(things: Sized) -> int:
+    """How many there are, up to the next power of two."""
+    return 1 << max(len(things) - 1, 0).bit_length()
 
 
 def _check_looks(cost: int, most: int | None) -> None:
@@ -78,46 +128,13 @@ def _check_weight(weight: int, most: int | None) -> None:
         )
 
 
-def cost_of(world: World, s: Subscription) -> int:
-    """About how many conditions are asked if it is asked once."""
-    return _things(world, s) * _weight(world, Subscribed(s, (0, 0)))
-
-
-def _weight(world: World, one: Published | Subscribed) -> int:
-    """About how many conditions are asked of one pair."""
-    return 1 + one.conditions + one.looks * _about(world.publications)
-
-
-def _weights(
-    world: World,
-    held: Mapping[StatementKey, Published] | Mapping[StatementKey, Subscribed],
-    but: StatementKey | None = None,
-) -> int:
-    return sum(_weight(world, one) for key, one in held.items() if key != but)
-
-
-def _things(world: World, s: Subscription) -> int:
-    match s.source:
-        case FromRelation():
-            return FOUND  # operators define them
-        case FromLayer(name):
-            found = _about(world.layers[name].regions) if name in world.layers else 0
-        case _:
-            span = spanned_layer(s)
-            regions = _about(world.layers[span.layer].regions) if span and span.layer in world.layers else 1
-            found = _about(world.publications) * regions
-    return min(found, FOUND) if _is_narrow(s) else found
-
-
-def _about(things: Sized) -> int:
-    """How many there are, up to the next power of two."""
-    return 1 << max(len(things) - 1, 0).bit_length()
-
-
 def _is_narrow(s: Subscription) -> bool:
-    """Whether an index finds what it may match: where it must be, or whose, is part of what must hold."""
+    """Whether an index finds what it may match: where it must be, or whose, is part of what must hold.
+
+    Of those that are nearest, it finds which they are if nothing else must hold.
+    """
     must = s.filter.items if isinstance(s.filter, c.And) else (s.filter,)
-    return s.nearest is not None or any(_narrows(condition) for condition in must)
+    return (s.nearest is not None and s.filter == c.ALWAYS) or any(_narrows(condition) for condition in must)
 
 
 def _narrows(condition: c.Condition) -> bool:

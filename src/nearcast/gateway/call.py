@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 from starlette.datastructures import QueryParams
@@ -65,7 +68,7 @@ class Settings:
     cost: int = 50_000
     """Conditions that a client's statement may have a broker ask at once, about: it takes half a second."""
     weight: int = 10_000
-    """Conditions that all statements of a client may have it ask about one thing, whenever anyone does something."""
+    """Conditions that all statements of a client may have it ask whenever anyone does something."""
     streams: int = 100
     """Streams of events that one client may have open here."""
     webhooks: int = MOST
@@ -104,6 +107,8 @@ class Gateway:
     """Requests and messages, whatever is in them; ``rates`` counts ops."""
     wrote: dict[str, int] = field(default_factory=dict)
     """The last packet of each of those who wrote of late, so that they read what they wrote."""
+    _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """Of clients that have a statement written."""
 
     def count(self, who: Identity, ops: int) -> None:
         """Against what a client may do in a second."""
@@ -149,18 +154,23 @@ class Gateway:
         """A question to the broker, which has applied by then what the same one wrote here."""
         return await self.broker.ask(what, **asked, after=self.wrote.get(who.client))
 
-    async def admit(self, who: Identity, client: str, kind: str, id_: str, text: str) -> None:
-        """Refuse a statement that is more than a client may have, before it is in the log."""
+    @asynccontextmanager
+    async def admitted(self, who: Identity, client: str, kind: str, id_: str, text: str) -> AsyncIterator[None]:
+        """Write a statement within. One that is more than a client may have is refused before it is in the log; of
+        several that come at once, each is weighed when the last is applied."""
         if who.is_operator:
+            yield
             return
-        most = {"cost": self.settings.cost, "weight": self.settings.weight}
-        weighed = await self.ask(who, "weigh", client=client, id=id_, text=text, **most)
-        found = msgspec.json.decode(weighed, type=_Weight)
-        known = found.publications if kind == "publish" else found.subscriptions
-        if id_ not in known and len(known) >= self.settings.statements:
-            raise GatewayError(
-                403, f"a client has at most {self.settings.statements:,} of them; remove one first", "id"
-            )
+        async with self._turns.setdefault(client, asyncio.Lock()):
+            most = {"cost": self.settings.cost, "weight": self.settings.weight}
+            weighed = await self.ask(who, "weigh", client=client, id=id_, text=text, **most)
+            found = msgspec.json.decode(weighed, type=_Weight)
+            known = found.publications if kind == "publish" else found.subscriptions
+            if id_ not in known and len(known) >= self.settings.statements:
+                raise GatewayError(
+                    403, f"a client has at most {self.settings.statements:,} of them; remove one first", "id"
+                )
+            yield
 
     def check_text(self, who: Identity, text: str) -> None:
         """Before it is read: whoever writes long ones may write fewer, also of those that mean nothing."""

@@ -131,8 +131,8 @@ def put_statement(op: str) -> Door:
         call.gateway.check_text(call.who, text)
         said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": call.named("id"), "text": text}
         written(said)
-        await call.gateway.admit(call.who, call.client, op, call.named("id"), text)
-        placed = await call.gateway.write(call.who, said)
+        async with call.gateway.admitted(call.who, call.client, op, call.named("id"), text):
+            placed = await call.gateway.write(call.who, said)
         return answer(Written(placed.sequence))
 
     return put
