@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from nearcast.broker import service
-from nearcast.broker.applying import Applied, apply_packet
+from nearcast.broker.applying import FAULTY, Applied, Refusal, apply_packet
 from nearcast.broker.service import Broker
 from nearcast.broker.store import Record, Store
 from nearcast.errors import LogError
@@ -27,7 +27,8 @@ from nearcast.log.server import NatsServer
 from nearcast.log.subjects import LEASES, OPS_STREAM, OUT_STREAM, SNAPSHOTS, out_subject
 from nearcast.log.telling import Overtaken, Place, headers_of
 from nearcast.match.kernel import Kernel
-from nearcast.model.op import Tick
+from nearcast.model.notification import Notification
+from nearcast.model.op import Op, SetClient, Tick
 from nearcast.testing import Log, logs, run
 from tests.broker.heard import (
     QUIET,
@@ -235,6 +236,32 @@ async def test_bad_packets_are_counted_and_passed_over(server: NatsServer) -> No
     async with running(server.url) as broker:
         await tells_up_to(broker, last)
         assert (broker.counts["unreadable"], broker.counts["refused"]) == (2, 2)
+    assert told(await everything(server.url)) == wanted(lines)
+
+
+async def test_an_op_at_which_a_kernel_fails_is_not_the_end(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused, whatever it left behind is gone, and all others count, also those of its packet."""
+    apply, bomb = Kernel.apply, '{"op":"client","time":9,"client":"bomb","attributes":{"a":1}}'
+
+    def fails(kernel: Kernel, op: Op) -> list[Notification]:
+        if isinstance(op, SetClient) and op.client == "bomb":
+            apply(kernel, decode_op('{"op":"tick","time":1000000}'))
+            raise ZeroDivisionError("as it would be, were there a fault")
+        return apply(kernel, op)
+
+    monkeypatch.setattr(Kernel, "apply", fails)
+    lines = city(200)
+    hostile = [*lines[:62], bomb, *lines[62:100], bomb, bomb, *lines[100:]]
+    async with running(server.url, settings=SNAPPY) as broker:
+        await tells_up_to(broker, await append(server.url, packed_lines(hostile[:40])))
+        await asyncio.wait_for(written(server.url, 8), 10)
+        last = await append(server.url, packed_lines(hostile[40:]))
+        await tells_up_to(broker, last)
+        assert broker.refused(62 // 5 + 1) == [Refusal(62 % 5, "client", FAULTY)]
+    async with running(server.url, "two") as other:
+        await tells_up_to(other, last)
     assert told(await everything(server.url)) == wanted(lines)
 
 

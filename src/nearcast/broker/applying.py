@@ -7,7 +7,7 @@ a single fix takes a quarter of the time: 0.2 ms instead of 0.9.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,18 @@ from nearcast.model.op import Move
 from nearcast.model.shape import FARTHEST, Point
 from nearcast.model.space import Metric
 
-__all__ = ["Applied", "Refusal", "apply_packet"]
+__all__ = ["Applied", "Fault", "Refusal", "apply_each", "apply_packet"]
 
+FAULTY = "the broker fails at this op, and goes on without it; its log says how"
 Reals = npt.NDArray[np.float64]
+
+
+class Fault(Exception):
+    """An op at which a kernel failed; what it left of the kernel is of no use."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(f"op {index}")
+        self.index = index
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,27 @@ def apply_packet(kernel: Kernel, packet: Packet) -> Applied:
         return Applied(0, [], [Refusal(None, "packet", str(error))])
     told_batch, refused = apply_batch(kernel, batch, on_error="skip")
     return Applied(len(batch), batch_messages(told_batch), _refusals(batch, refused))
+
+
+def apply_each(kernel: Kernel, packet: Packet, faulty: set[int]) -> Applied:
+    """The same, op by op, without those that are known to be faulty. Raises `Fault` at another."""
+    try:
+        batch = decode(*packet)
+    except NearcastError as error:
+        return Applied(0, [], [Refusal(None, "packet", str(error))])
+    applied = Applied(len(batch), [], [])
+    for index in range(len(batch)):
+        one = batch.slice(index, 1)
+        if index in faulty:
+            applied.refused.append(Refusal(index, _kind(one["line"][0].as_py()), FAULTY))
+            continue
+        try:
+            told_batch, refused = apply_batch(kernel, one, on_error="skip")
+        except Exception as error:
+            raise Fault(index) from error
+        applied.told.extend(batch_messages(told_batch))
+        applied.refused.extend(replace(refusal, index=index) for refusal in _refusals(one, refused))
+    return applied
 
 
 def _refusals(batch: pa.RecordBatch, refused: pa.RecordBatch) -> list[Refusal]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from nearcast.broker.applying import Applied, Refusal, apply_packet
+from nearcast.broker.applying import Applied, Fault, Refusal, apply_each, apply_packet
 from nearcast.broker.asking import answering
 from nearcast.broker.following import Follower
 from nearcast.broker.recovery import SAFE, State, Stuck, needed, restored, told_so_far
@@ -36,6 +36,7 @@ from nearcast.log.reading import Entry
 from nearcast.log.subjects import OPS_STREAM
 from nearcast.log.telling import Overtaken
 from nearcast.log.ticker import Ticker
+from nearcast.match.kernel import Kernel
 
 __all__ = ["Broker", "Settings"]
 
@@ -94,6 +95,8 @@ class Broker:
         self._refused: deque[tuple[int, list[Refusal]]] = deque()
         self._since = 0
         """From which packet on it is known what was refused."""
+        self._faulty: dict[int, set[int]] = {}
+        """Packets at which a kernel failed, and the ops of each that are known to be why."""
         self._must_rewind = False
         self._is_cold = True
         """Has yet to read what was in the log when it began."""
@@ -157,7 +160,7 @@ class Broker:
         """Apply a packet, and have what it told written, if this broker tells."""
         state = self._known()
         began = time.perf_counter()
-        applied = apply_packet(state.kernel, Packet(entry.format, entry.payload))
+        applied = self._apply(state.kernel, entry)
         state.sequence = entry.sequence
         items = state.outbox.add(entry.sequence, applied.told)
         if self.writer is not None:
@@ -166,6 +169,20 @@ class Broker:
         self._note(entry.sequence, applied)
         if self.writer is not None:
             await self.writer.room()
+
+    def _apply(self, kernel: Kernel, entry: Entry) -> Applied:
+        """An op at which a kernel fails must not be the end of every broker that comes to it. The packet is tried
+        again, with a kernel from a snapshot, op by op; then once more, without the one that failed."""
+        packet, faulty = Packet(entry.format, entry.payload), self._faulty.get(entry.sequence)
+        try:
+            return apply_packet(kernel, packet) if faulty is None else apply_each(kernel, packet, faulty)
+        except MemoryError:  # another time it may do
+            raise
+        except Exception as error:
+            self._must_rewind = True
+            self._faulty[entry.sequence] = (faulty or set()) | ({error.index} if isinstance(error, Fault) else set())
+            logger.exception("%s fails at packet %d", self.name, entry.sequence)
+            raise _Rewind(f"packet {entry.sequence} is tried again, op by op") from None
 
     def _known(self) -> State:
         assert self.state is not None
@@ -301,7 +318,7 @@ class Broker:
         since, age = (latest.sequence, time.time() - latest.time) if latest else (0, math.inf)
         new = state.sequence - since
         overdue = age > patience * self.settings.snapshot_seconds or new > patience * self.settings.snapshot_packets
-        if new > 0 and overdue:
+        if new > 0 and overdue and not self._must_rewind:
             await self._save(log, store)
 
     async def _save(self, log: Log, store: Store) -> None:
