@@ -35,6 +35,8 @@ _ASKED = [
     "SELECT FROM LAYER zones WHERE #location IN &location",
     "SELECT WHERE &location WITHIN 1 km OF #location",
     "SELECT AT POINT(0 0) WHERE &location WITHIN 1 km OF #location",
+    "SELECT WHERE &location IN DISC(0 0, 1 km) AND &price < 3",
+    "SELECT WHERE &location IN POLYGON((0 0, 0.1 0, 0.1 0.1, 0 0))",
     "SELECT NEAREST 1",
 ]
 
@@ -47,7 +49,8 @@ def warm_up() -> bool:
     saying.start()
     kernel = Kernel()
     with install_recorder("numba:compile") as compiled:
-        for packet in ([_layer()], *([op] for op in _statements()), _moves(1), _moves(2), _moves(3)[:1], [_tick()]):
+        said = ([op] for op in (_layer(), *_statements()))
+        for packet in (*said, _moves(1), _moves(2), _moves(3)[:1], _endings()):
             apply_packet(kernel, encode_lines([json.dumps(op) for op in packet]))
     saying.cancel()
     return any(event.data["dispatcher"].stats.cache_path for _, event in compiled.buffer)
@@ -63,10 +66,11 @@ def _layer() -> dict[str, Any]:
 
 def _statements() -> list[dict[str, Any]]:
     published = [{"op": "publish", "time": 0, "client": f"c{i}", "id": "p", "text": "PUBLISH"} for i in range(_MANY)]
+    there = {"op": "publish", "time": 0, "client": "c0", "id": "q", "text": "PUBLISH AT POINT(0 0)"}
     asked = [
         {"op": "subscribe", "time": 0, "client": "c0", "id": f"s{i}", "text": text} for i, text in enumerate(_ASKED)
     ]
-    return [*published, *asked]
+    return [*published, there, *asked]
 
 
 def _moves(time_: int) -> list[dict[str, Any]]:
@@ -74,8 +78,10 @@ def _moves(time_: int) -> list[dict[str, Any]]:
     return [{"op": "move", "time": time_, "client": f"c{i}", "lon": at, "lat": 0.001 * i} for i in range(_MANY)]
 
 
-def _tick() -> dict[str, Any]:
-    return {"op": "tick", "time": 9}
+def _endings() -> list[dict[str, Any]]:
+    """Whatever was said, taken back."""
+    unsubscribed = [{"op": "unsubscribe", "time": 9, "client": "c0", "id": f"s{i}"} for i in range(len(_ASKED))]
+    return [{"op": "tick", "time": 9}, *unsubscribed, {"op": "retract", "time": 9, "client": "c0", "id": "q"}]
 
 
 if __name__ == "__main__":
