@@ -109,15 +109,15 @@ class Question:
 
     def ask(self, node: c.Condition) -> bool | None:
         match node:
-            case c.And(items):
-                return _all([self.ask(item) for item in items])
-            case c.Or(items):
-                return _any([self.ask(item) for item in items])
-            case c.Not(item):
-                answer = self.ask(item)
-                return None if answer is None else not answer
             case c.Compare():
                 return self._compare(node)
+            case c.And():
+                return _all([self.ask(item) for item in node.items])
+            case c.Or():
+                return _any([self.ask(item) for item in node.items])
+            case c.Not():
+                answer = self.ask(node.item)
+                return None if answer is None else not answer
             case c.Relate():
                 return self._relate(node)
             case c.Within() | c.Inside() | c.Crosses():
@@ -169,11 +169,14 @@ class Question:
         return side.located
 
     def _compare(self, node: c.Compare) -> bool | None:
-        if _is_timed(node.left) or _is_timed(node.right):
+        left, right = node.left, node.right
+        if isinstance(left, c.Ref) and isinstance(right, c.Constant):  # nearly all are
+            found = self.value(left)
+            return None if found is None else sets.compare(found, node.op, equal_to(right.value))
+        if _is_timed(left) or _is_timed(right):
             return self._compare_times(node)
-        left = self._set(node.left)
-        right = None if left is None else self._set(node.right)
-        return None if left is None or right is None else sets.compare(left, node.op, right)
+        one, other = self._set(left), self._set(right)
+        return None if one is None or other is None else sets.compare(one, node.op, other)
 
     def _set(self, node: c.Expression) -> Constraint | None:
         match node:
@@ -459,8 +462,7 @@ def quantified(node: c.Spatial) -> bool:
 
 
 def _is_timed(node: c.Expression) -> bool:
-    """Whether time is in it. Nearly all are one thing, which need not be looked into at every asking."""
-    return not isinstance(node, (c.Ref, c.Constant)) and any(isinstance(part, _TIMED) for part in c.walk(node))
+    return any(isinstance(part, _TIMED) for part in c.walk(node))
 
 
 def _micros(seconds: float | None) -> Moment:

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from nearcast.match.history import Past
-from nearcast.match.question import Question, Rigour
+from nearcast.match.question import BUILT_IN, Question, Rigour
 from nearcast.match.world import Key, Side, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model.constraint import Scalar
@@ -123,7 +123,7 @@ class Judge:
     ) -> Verdict:
         verdict = Verdict()
         asked = self.questions(s, candidate, now, passing=passing, exact=exact)
-        holding = verdict.holding(asked.own)
+        holding = [] if _is_idle(s, asked.own[1]) else verdict.holding(asked.own)
         verdict.latched = {latch for question in asked.own[1] for latch in question.latched}
         verdict.own = bool(holding) and self._selected(s, candidate)
         if s.subscription.nearest or (s.subscription.choice and s.subscription.choice.pick is not Pick.ANY):
@@ -291,6 +291,14 @@ class Judge:
         space = self.world.spaces.get(name)
         a, b = (next(iter(side.regions_in(name)), None) for side in (there, here))
         return region_distance(a, b, space) if space and a and b else math.inf
+
+
+def _is_idle(s: Subscribed, questions: list[Question]) -> bool:
+    """Whether neither side has anything that the filter is about. Then it does not hold, however long it is."""
+    if s.named is None or not s.named.isdisjoint(BUILT_IN):
+        return False
+    regions = [r for question in questions for side in question.sides.values() for r in side.regions]
+    return all(name not in s.named for r in regions for name, _ in r.constraints)
 
 
 def _is_pair(relation: RelationDefinition, a: str, b: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from nearcast.errors import OpError
 from nearcast.match.chain import Pair
 from nearcast.model import op as ops
-from nearcast.model.condition import ALWAYS, InLayer, Spatial, asks_for_steps, counted, tracked
+from nearcast.model.condition import ALWAYS, InLayer, Spatial, asks_for_steps, counted, named_only, tracked
 from nearcast.model.constraint import Scalar, contains
 from nearcast.model.fix import Fix, Located, Position
 from nearcast.model.layer import Layer, LayerRegion
@@ -97,6 +97,8 @@ class Subscribed:
     """It looks at the way between two fixes; a crossing never counts for dwell."""
     past: tuple[Spatial, ...] = field(init=False)
     """The relations whose history it asks for."""
+    named: frozenset[str] | None = field(init=False)
+    """The names that its filter is about, if it is about nothing else."""
     span: InLayer | None = field(init=False)
     """The layer whose regions it watches one by one."""
 
@@ -106,6 +108,7 @@ class Subscribed:
         self.sees_all = s.chooses or self.looks > 0
         self.sees_steps = asks_for_steps(s.filter, s.life)
         self.past, self.span = tracked(s.filter, s.life, s.on), spanned_layer(s)
+        self.named = named_only(s.filter)
 
     @property
     def owner(self) -> str:

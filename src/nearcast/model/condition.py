@@ -297,6 +297,23 @@ def counted(*conditions: Condition | None) -> tuple[int, int]:
     return sum(isinstance(node, Condition) for node in nodes), sum(isinstance(node, AnyOf) for node in nodes)
 
 
+def named_only(condition: Condition) -> frozenset[str] | None:
+    """The names that a condition is about, if it compares properties with constants and does nothing else. Where there
+    is nothing of any of these names, its answer is not known."""
+    names: set[str] = set()
+    for node in walk(condition):
+        match node:
+            case And(items=()) | Or(items=()):
+                return None
+            case Compare(left=Ref(space=None, name=name), right=Constant()):
+                names.add(name)
+            case And() | Or() | Not() | Ref() | Constant():
+                pass
+            case _:
+                return None
+    return frozenset(names)
+
+
 def asks_for_steps(*conditions: Any) -> bool:
     """Whether a condition looks at the way between two fixes."""
     return any(isinstance(node, Crosses) for node in walk(conditions))

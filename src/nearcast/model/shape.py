@@ -42,7 +42,7 @@ def _require_finite(*numbers: float) -> None:
 
 def check_distance(metres: float) -> None:
     if not is_finite(metres) or abs(metres) > FARTHEST:
-        raise ModelError(f"{metres!r:.20} m is too far; a distance is at most {FARTHEST:g} m")
+        raise ModelError(f"{metres:g} m is too far; a distance is at most {FARTHEST:g} m")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from nearcast.model.condition import During
 from nearcast.model.constraint import Scalar
 from nearcast.model.metric import EARTH, PLANE, Ground
 from nearcast.model.moment import parse_time
-from nearcast.model.shape import Point, Shape
+from nearcast.model.shape import FARTHEST, Point, Shape
 from nearcast.testing.compose import brief, weighted
 from nearcast.testing.scenes import RADII, Scene, scenes
 
@@ -124,7 +124,7 @@ _SCENES = (*scenes(EARTH), *scenes(PLANE))
 WILD = Cast(
     clients=_NAMES, publications=_NAMES, subscriptions=_NAMES, spaces=_TICKED, layers=_NAMES, relations=_NAMES,
     items=_NAMES, properties=_TICKED, paths=st.lists(_SEGMENTS, min_size=1, max_size=3).map("/".join),
-    levels=_of("room", "floor", "étage"), texts=_TEXT, numbers=_NUMBERS, distances=st.floats(0, 1e300),
+    levels=_of("room", "floor", "étage"), texts=_TEXT, numbers=_NUMBERS, distances=st.floats(0, FARTHEST),
     durations=_DURATIONS, schedules=_schedules(st.integers(0, 1439), _of("UTC", "Europe/Paris", "Asia/Kolkata")),
     instants=st.integers(parse_time("0001-01-01T00:00:00Z"), parse_time("9999-12-31T23:59:59.999999Z")),
     points=_all([scene.points for scene in _SCENES]), shapes=_all([scene.shapes for scene in _SCENES]),
