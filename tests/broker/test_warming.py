@@ -26,9 +26,12 @@ from tests.live.crowd import zones
 
 def compiled() -> dict[str, int]:
     """How many forms of each function there are in this process."""
+    return {str(one): len(one.signatures) for one in dispatchers()}
+
+
+def dispatchers() -> list[Any]:
     modules = [module for name, module in sys.modules.items() if name.startswith("nearcast.match")]
-    found = [one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)]
-    return {str(one): len(one.signatures) for one in found}
+    return [one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)]
 
 
 def test_it_is_enough() -> None:
@@ -59,6 +62,24 @@ def test_it_is_enough() -> None:
     assert told > 100
     assert sum(before.values()) > 10
     assert {name: count for name, count in compiled().items() if count > before.get(name, 0)} == {}
+
+
+def test_nothing_is_left_out() -> None:
+    """Else a broker that tells might stop for as long as a compiler takes, and another take over. A process of its own
+    looks, since in this one other tests have been."""
+    words = [sys.executable, "-c", "from tests.broker.test_warming import cold; print(*cold())"]
+    found = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
+    assert set(found.stdout.split()) == {"_hashes", "_hits", "to_space"}, "what only Spark needs"
+
+
+def cold() -> list[str]:
+    """What Python calls, and is not ready when all is warm."""
+    warm_up()
+    known = dispatchers()
+    called = [one.py_func.__globals__.get(name) for one in known for name in one.py_func.__code__.co_names]
+    inner = {id(one) for one in called if isinstance(one, Dispatcher)}
+    outer = [one for one in known if id(one) not in inner and not one.targetoptions.get("inline")]
+    return sorted({one.py_func.__name__ for one in outer if not one.signatures})
 
 
 async def test_one_that_has_compiled_begins_again_without_the_compiler(server: NatsServer, tmp_path: Path) -> None:

@@ -145,10 +145,7 @@ async def statements(house: House, hostile: Hostile, cases: int) -> Counter[str]
             ("PUT", "/v1/subscriptions/x"), ("PUT", "/v1/publications/x"), ("POST", "/v1/query"),
             ("PUT", f"/v1/subscriptions/{hostile.random.randrange(20)}"),
         ))  # fmt: skip
-        token = token_of(house, hostile)
-        if hostile.random.random() < 0.1:
-            await _asked(house, request("POST", "/v1/positions", token, POSITION), Counter())
-        headers = {**token, "Content-Type": "text/plain"}
+        headers = {**token_of(house, hostile), "Content-Type": "text/plain"}
         await _asked(house, request(method, path, headers, text.encode("utf-8", "surrogatepass")), came)
     return came
 

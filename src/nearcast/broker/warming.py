@@ -11,10 +11,14 @@ import logging
 import threading
 from typing import Any
 
+import numpy as np
 from numba.core.event import install_recorder
 
 from nearcast.broker.applying import apply_packet
 from nearcast.log.packet import encode_lines
+from nearcast.match.cells import moved, new_keys
+from nearcast.match.chains import new_table, renewed
+from nearcast.match.crossings import by_cell
 from nearcast.match.kernel import Kernel
 
 __all__ = ["warm_up"]
@@ -26,9 +30,9 @@ _BOX = [[[0.0, 0.0], [0.01, 0.0], [0.01, 0.01], [0.0, 0.01], [0.0, 0.0]]]
 _MANY = 60
 """Enough for indexes to grow."""
 _GEOMETRIES: list[dict[str, Any]] = [
-    *({"type": "Point", "coordinates": [0.1 * number, 0.0]} for number in range(_MANY)),
-    {"type": "Polygon", "coordinates": _BOX},
     {"type": "MultiPolygon", "coordinates": [_BOX]},
+    *({"type": "Point", "coordinates": [0.1 * number, 0.0]} for number in range(_MANY)),
+    *({"type": "Polygon", "coordinates": [[[x + 0.1 * n, y] for x, y in _BOX[0]]]} for n in range(3 * _MANY)),
 ]
 _ASKED = [
     "SELECT WHERE &location IN LAYER zones",
@@ -42,18 +46,27 @@ _ASKED = [
 
 
 def warm_up() -> bool:
-    """Ask a kernel of its own a little of everything that is compiled. Whether some of it was not on disk,
-    and is now."""
+    """Ask a kernel of its own a little of all that is compiled. Whether some of it was not on disk, and is now."""
     saying = threading.Timer(LONG, logger.info, ["compiles what is to be fast, once; that takes a minute or so"])
     saying.daemon = True
     saying.start()
     kernel = Kernel()
     with install_recorder("numba:compile") as compiled:
         said = ([op] for op in (_layer(), *_statements()))
-        for packet in (*said, _moves(1), _moves(2), _moves(3)[:1], _endings()):
-            apply_packet(kernel, encode_lines([json.dumps(op) for op in packet]))
+        for packet in (*said, _moves(1), _moves(2), _moves(3)[:1], *([op] for op in _endings())):
+            applied = apply_packet(kernel, encode_lines([json.dumps(op) for op in packet]))
+            assert not applied.refused, applied.refused
+        _grow()
     saying.cancel()
     return any(event.data["dispatcher"].stats.cache_path for _, event in compiled.buffer)
+
+
+def _grow() -> None:
+    """What takes more of everything than is worth the time."""
+    renewed(new_table(1), np.zeros(1, np.int64))
+    by_cell(np.zeros((1, 7)))
+    keys = new_keys(1)
+    moved(keys, np.zeros((1, 3), np.int32), keys, np.zeros((1, 3), np.int32))
 
 
 def _layer() -> dict[str, Any]:
@@ -66,11 +79,10 @@ def _layer() -> dict[str, Any]:
 
 def _statements() -> list[dict[str, Any]]:
     published = [{"op": "publish", "time": 0, "client": f"c{i}", "id": "p", "text": "PUBLISH"} for i in range(_MANY)]
-    there = {"op": "publish", "time": 0, "client": "c0", "id": "q", "text": "PUBLISH AT POINT(0 0)"}
     asked = [
         {"op": "subscribe", "time": 0, "client": "c0", "id": f"s{i}", "text": text} for i, text in enumerate(_ASKED)
     ]
-    return [*published, there, *asked]
+    return [*published, *asked]
 
 
 def _moves(time_: int) -> list[dict[str, Any]]:
@@ -79,9 +91,13 @@ def _moves(time_: int) -> list[dict[str, Any]]:
 
 
 def _endings() -> list[dict[str, Any]]:
-    """Whatever was said, taken back."""
-    unsubscribed = [{"op": "unsubscribe", "time": 9, "client": "c0", "id": f"s{i}"} for i in range(len(_ASKED))]
-    return [{"op": "tick", "time": 9}, *unsubscribed, {"op": "retract", "time": 9, "client": "c0", "id": "q"}]
+    """Whatever was said, changed and taken back."""
+    changed = {"op": "client", "time": 4, "client": "c1", "attributes": {"price": 1}}
+    there = {"op": "publish", "time": 5, "client": "c0", "id": "q", "text": "PUBLISH AT POINT(0 0)"}
+    regions = [str(number) for number in range(1, len(_GEOMETRIES))]
+    dropped = {"op": "layer", "time": 6, "name": "zones", "patch": True, "drop": regions}
+    left = [{"op": "unsubscribe", "time": 7, "client": "c0", "id": f"s{i}"} for i in range(len(_ASKED))]
+    return [changed, {"op": "tick", "time": 5}, there, dropped, *left]
 
 
 if __name__ == "__main__":

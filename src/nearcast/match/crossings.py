@@ -20,7 +20,7 @@ from nearcast.match.globe import IN, OUT, UNSURE, cell_of, face_of, face_point
 from nearcast.match.moves import Moves
 from nearcast.match.regions import NO_HEIGHTS, Heights, Sites, fits
 
-__all__ = ["Crossings", "crossings", "inside"]
+__all__ = ["Crossings", "by_cell", "crossings", "inside"]
 
 Reals = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]
@@ -66,7 +66,7 @@ def inside(regions: Sites, here: Reals, any_height: bool = False) -> tuple[Whole
 def _emitted(regions: Sites, there: Reals, here: Reals, any_height: bool = False) -> Turned:
     """What may have turned."""
     parts: list[Turned] = []
-    order = _by_cell(here) if len(here) > 1000 and _is_far(regions) else np.arange(len(here))
+    order = by_cell(here) if len(here) > 1000 and _is_far(regions) else np.arange(len(here))
     if len(regions.discs):
         parts += _among_discs(regions, order, there, here, regions.is_tall and not any_height)
     if len(regions.areas):
@@ -114,7 +114,7 @@ def _is_far(regions: Sites) -> bool:
     return len(regions.areas) > _MANY or (len(regions.discs) > _MANY and regions.discs.is_crowded)
 
 
-def _by_cell(here: Reals) -> Wholes:
+def by_cell(here: Reals) -> Wholes:
     """An order in which those that are in a cell come together, and mostly also those in cells beside each other."""
     keys = np.empty(len(here), np.uint16)
     _cell_keys(here, keys)
