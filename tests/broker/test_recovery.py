@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearcast.broker.outbox import END, Item, Outbox
+from nearcast.broker.outbox import END, SECONDS, Item, Outbox
 from nearcast.broker.recovery import KEPT, _furthest, needed
 from nearcast.broker.store import Mark, Record
 from nearcast.log.telling import NOWHERE, Place, Tail
@@ -43,6 +43,19 @@ def test_too_many_bytes_are_dropped() -> None:
     box = Outbox(NOWHERE, size=10)
     box.add(1, [(str(i), "al", b"12345") for i in range(5)])
     assert (len(box), box.floor) == (2, Place(1, 2))
+
+
+def test_what_was_told_long_ago_is_dropped() -> None:
+    now = 0.0
+    box = Outbox(NOWHERE, clock=lambda: now)
+    for packet in range(1, 1000):
+        now = 10.0 * packet
+        box.add(packet, told(packet, packet % 3))
+        oldest = min((item.place.batch for item in box.since(box.floor) or []), default=packet)
+        assert 10 * (packet - oldest + 3) >= SECONDS or packet < 20, "no sooner than that"
+        assert 10 * (packet - oldest) <= SECONDS + 30, "nor much later"
+    assert box.size == len(box)
+    assert box.since(Place(900, 0)) is None
 
 
 def test_a_client_that_no_subject_can_name_is_told_nothing() -> None:

@@ -6,23 +6,26 @@ server lost the end of the stream tells that again, word for word.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
 from nearcast.errors import LogError
 from nearcast.log.subjects import out_subject
-from nearcast.log.telling import Place, Told
+from nearcast.log.telling import NOWHERE, Place, Told
 
 __all__ = ["END", "Item", "Outbox"]
 
 MESSAGES = 100_000
 """The most that is kept,"""
 BYTES = 64 * 2**20
-"""and the most that all of it may take."""
+"""the most that all of it may take,"""
+SECONDS = 180.0
+"""and for how long: what was told before is on the server's disk. Who needs it all the same has snapshots."""
 END = 2**62
 """Comes after whatever a packet tells: ``Place(n, END)`` is where all of packet n has been told."""
 
@@ -39,11 +42,15 @@ class Item(NamedTuple):
 class Outbox:
     """The latest of what was found, without a gap."""
 
-    def __init__(self, floor: Place, messages: int = MESSAGES, size: int = BYTES) -> None:
+    def __init__(
+        self, floor: Place, messages: int = MESSAGES, size: int = BYTES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.floor = floor
         """All that comes after this place is here."""
         self._items: deque[Item] = deque()
-        self._messages, self._most = messages, size
+        self._messages, self._most, self._clock = messages, size, clock
+        self._times: deque[tuple[float, Place]] = deque()
+        """When something was added, now and then, and where it begins."""
         self.size = 0
         """Bytes of all that is here, names and places aside."""
 
@@ -57,9 +64,17 @@ class Outbox:
             for ordinal, (id_, subscriber, payload) in enumerate(told)
             if (subject := _subject(subscriber))
         ]
+        now, begins = self._clock(), Place(packet, 0)
+        if items and (not self._times or now >= self._times[-1][0] + SECONDS / 100):
+            self._times.append((now, begins))
         self._items.extend(items)
         self.size += sum(len(item.payload) for item in items)
-        while len(self._items) > self._messages or self.size > self._most:
+        while len(self._times) > 1 and self._times[1][0] <= now - SECONDS:
+            self._times.popleft()
+        old = self._times[0][1] if self._times and self._times[0][0] <= now - SECONDS else NOWHERE
+        while self._items and (
+            self._items[0].place < old or len(self._items) > self._messages or self.size > self._most
+        ):
             dropped = self._items.popleft()
             self.size -= len(dropped.payload)
             self.floor = dropped.place
