@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from nearcast.broker import service
-from nearcast.broker.applying import FAULTY, Applied, Refusal, apply_packet
+from nearcast.broker.applying import FAULTY, Applied, Refusal, apply_each, apply_packet
 from nearcast.broker.service import Broker
 from nearcast.broker.store import Record, Store
 from nearcast.errors import LogError
@@ -263,6 +263,17 @@ async def test_an_op_at_which_a_kernel_fails_is_not_the_end(
     async with running(server.url, "two") as other:
         await tells_up_to(other, last)
     assert told(await everything(server.url)) == wanted(lines)
+
+
+def test_want_of_memory_is_no_fault_of_an_op(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another broker may have enough, and would apply it."""
+
+    def fails(kernel: Kernel, op: Op) -> list[Notification]:
+        raise MemoryError(kernel, op)
+
+    monkeypatch.setattr(Kernel, "apply", fails)
+    with pytest.raises(MemoryError):
+        apply_each(Kernel(), encode_lines(['{"op":"tick","time":1}']), set())
 
 
 async def test_one_that_kept_too_little_begins_again_from_a_snapshot(server: NatsServer) -> None:

@@ -86,6 +86,8 @@ def apply_each(kernel: Kernel, packet: Packet, faulty: set[int]) -> Applied:
             continue
         try:
             told_batch, refused = apply_batch(kernel, one, on_error="skip")
+        except MemoryError:  # no fault of the op
+            raise
         except Exception as error:
             raise Fault(index) from error
         applied.told.extend(batch_messages(told_batch))
