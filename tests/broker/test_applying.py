@@ -65,6 +65,8 @@ def test_messages_are_what_the_definition_tells(log: Log) -> None:
         ('{"op": "move", "time": "noon", "client": "al", "lon": 1, "lat": 1}', "not a time"),
         ('{"op": "subscribe", "time": 1, "client": "al", "id": "s", "text": "SELECT WHERE"}', "line 1"),
         ("{", "not an op"),
+        ('{"op": "mvoe", "time": 1, "client": "al", "lon": 1, "lat": 1}', "no op 'mvoe'; did you mean 'move'"),
+        ('{"op": "fly", "time": 1, "client": "al", "lon": 1, "lat": 1}', "no op 'fly'; there are space, place"),
     ],
 )
 def test_what_is_wrong_is_refused_and_the_rest_applied(line: str, reason: str) -> None:

@@ -13,11 +13,11 @@ import math
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from nearcast.errors import NearcastError, OpError
+from nearcast.errors import NearcastError, OpError, suggestion
 from nearcast.language.format import statement_text
 from nearcast.language.parse import parse
 from nearcast.model import op as ops
@@ -136,7 +136,15 @@ _Any = (
     | _Emit
     | _Tick
 )
+_NAMES = [str(kind.__struct_config__.tag) for kind in get_args(_Any)]
+
+
+class _Named(msgspec.Struct):
+    op: str
+
+
 _decoder = msgspec.json.Decoder(_Any)
+_name_decoder = msgspec.json.Decoder(_Named)
 _encoder = msgspec.json.Encoder()
 
 
@@ -145,8 +153,19 @@ def decode_op(line: str | bytes) -> ops.Op:
     try:
         read = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise OpError(f"not an op: {error}") from None
+        raise OpError(f"not an op: {_hint(line) or error}") from None
     return _to_op(read, parse_time(read.time))
+
+
+def _hint(line: str | bytes) -> str:
+    """What a line that cannot be read may have meant, if it says an op that there is not."""
+    try:
+        name = _name_decoder.decode(line).op
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return ""
+    if name in _NAMES:
+        return ""
+    return f"there is no op {name!r}; {suggestion(name, _NAMES) or 'there are ' + ', '.join(_NAMES)}"
 
 
 def read_ops(lines: Iterable[str | bytes]) -> Iterator[tuple[int, ops.Op | NearcastError]]:
