@@ -33,8 +33,10 @@ __all__ = [
     "looking",
     "middle",
     "picture",
+    "pixel",
     "row",
     "show",
+    "spoken",
     "until_there",
 ]
 
@@ -111,8 +113,29 @@ def changes(page: Page, before: str) -> None:
     page.wait_for_function(f"before => {CANVAS} !== before", arg=before)
 
 
+def pixel(page: Page, right: float = 0, down: float = 0) -> list[int]:
+    """Red, green, blue and alpha of what is drawn of all that moves, so far from the middle of the map."""
+    x, y = middle(page)
+    found: list[int] = page.evaluate(
+        """([x, y]) => {
+            const canvas = document.querySelector('.leaflet-movers-pane canvas');
+            const { left, top } = canvas.getBoundingClientRect();
+            const ink = new OffscreenCanvas(1, 1).getContext('2d');
+            ink.drawImage(canvas, Math.round(left - x), Math.round(top - y));
+            return [...ink.getImageData(0, 0, 1, 1).data];
+        }""",
+        [x + right, y + down],
+    )
+    return found
+
+
 def log(page: Page) -> Locator:
-    return page.get_by_role("log")
+    return page.get_by_role("list", name="Enters and leaves as they happen")
+
+
+def spoken(page: Page) -> Locator:
+    """What is read out to whoever cannot see it."""
+    return page.locator("#aloud")
 
 
 def row(page: Page, text: str) -> Locator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -19,11 +20,19 @@ from tests.page.screen import (
     looking,
     middle,
     picture,
+    pixel,
     row,
     show,
 )
 
 SETTLED = "() => !document.querySelector('.leaflet-pan-anim')"
+LIVE_TEXT = """() => {
+    globalThis.readOut = [];
+    const note = (changes) => globalThis.readOut.push(...changes.map(({ target }) => target.textContent));
+    for (const one of document.querySelectorAll('[role=status], [role=alert], [role=log], [aria-live]')) {
+        new MutationObserver(note).observe(one, { childList: true, characterData: true, subtree: true });
+    }
+}"""
 
 
 # ---- with a mouse --------------------------------------------------------------------------------------
@@ -107,6 +116,50 @@ def test_someone_is_clicked_and_followed(browser: Browser, city: City) -> None:
         expect(page.locator("#ask-text")).to_contain_text(
             re.compile(r"AT POINT\(-97\.7(3|29)\d* 30\.27[45]\d*\) NEAREST 3")
         )
+
+
+def test_who_was_not_heard_of_for_long_is_pale(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.corners(bus)
+    city.publish(bus)
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    city.move(bus, *MIDDLE, time=yesterday.isoformat())
+    with looking(browser, city, {**DESKTOP, "timezone_id": "Asia/Kolkata", "locale": "en-GB"}) as page:
+        enter(page, city, token)
+        assert 60 < pixel(page)[3] < 120
+        show(page, "Who")
+        listed = page.locator("#who-list li", has_text=re.compile(rf"^{bus}[^-]*$"))
+        expect(listed).to_contain_text("24 h ago")
+        expect(listed).to_have_class("stale")
+        exactly = re.compile(rf"day.* {yesterday.year}.* \d\d:\d\d:\d\d GMT\+05:30")
+        expect(listed.locator("small")).to_have_attribute("title", exactly)
+        listed.get_by_role("button").click()
+        about = page.get_by_role("dialog", name=bus)
+        expect(about).to_contain_text("(24 h ago)")
+        expect(about.locator("time")).to_have_attribute("title", exactly)
+        page.keyboard.press("Escape")
+        city.move(bus, *MIDDLE)
+        expect(listed).not_to_have_class("stale")
+        assert pixel(page)[3] > 240
+
+
+def test_where_a_device_is_and_how_exactly(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.corners(bus)
+    device = {"latitude": MIDDLE[1], "longitude": MIDDLE[0], "accuracy": 300}
+    with looking(browser, city, {**DESKTOP, "geolocation": device, "permissions": ["geolocation"]}) as page:
+        enter(page, city, token)
+        show(page, "Ask")
+        page.get_by_role("combobox", name="Question").select_option("Who is near me?")
+        assert pixel(page, -25)[3] == 0
+        before = picture(page)
+        page.get_by_role("button", name="I am where this device is").click()
+        changes(page, before)
+        assert pixel(page)[3] > 240
+        assert 0 < pixel(page, -25)[3] < 60, "a circle around it is as wide as it is unsure"
+        assert city.say("GET", "client", ann)["accuracy"] == 300
 
 
 def test_what_others_wrote_is_text(browser: Browser, city: City) -> None:
@@ -234,8 +287,12 @@ def test_the_past(browser: Browser, city: City) -> None:
         page.keyboard.press("Home")
         expect(page.locator("#past-list li")).to_have_count(0)
         page.get_by_label("Speed").select_option("10")
+        page.evaluate(LIVE_TEXT)
         page.get_by_role("button", name="Play").click()
+        expect(page.get_by_role("button", name="Pause")).not_to_have_attribute("aria-pressed", re.compile(""))
         expect(page.locator("#past-list li")).to_have_count(6)
+        expect(page.get_by_role("button", name="Play")).to_be_visible()
+        assert page.evaluate("globalThis.readOut") == [], "nothing is read out on and on while it plays"
         page.locator("#past-list li").first.get_by_role("button").click()
         expect(page.get_by_role("dialog")).to_contain_text("Caused by")
         page.keyboard.press("Escape")

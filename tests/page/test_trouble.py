@@ -108,15 +108,29 @@ def without(city: City, token: str) -> str:
     return json.dumps(known)
 
 
-def test_too_much_is_waited_for_as_told(browser: Browser, city: City) -> None:
-    """A gateway that takes one question in three seconds: the page asks again when it says, and gets its answer."""
+def test_a_page_that_cannot_begin_says_so_and_tries_again(browser: Browser, city: City) -> None:
     token = city.enrol(fresh("ann"))
-    with gateway(city, "--rate", "0.35") as slow, looking(browser, slow, DESKTOP, noise="429") as page:
+    with looking(browser, city, DESKTOP, noise="Failed to load resource") as page:
+        page.route("**/map/settings.json", lambda route: route.fulfill(status=502, body="<p>away</p>"), times=1)
+        page.route("**/map/settings.json", lambda route: route.abort(), times=1)
+        page.goto(f"{city.url}/map#token={token}")
+        expect(page.locator("#state-text")).to_have_text("The gateway does not answer; again in 1 s")
+        assert page.url == f"{city.url}/map", "the token is not left in the address"
+        expect(page.locator("#state-text")).to_have_text("The gateway does not answer; again in 2 s")
+        is_live(page)
+
+
+def test_too_much_is_waited_for_as_told(browser: Browser, city: City) -> None:
+    """Of a gateway that has enough of questions, the page asks again when it says, and gets its answer."""
+    token = city.enrol(fresh("ann"))
+    with gateway(city, "--rate", "60") as slow, looking(browser, slow, DESKTOP, noise="429") as page:
         enter(page, slow, token)
         show(page, "Ask")
         page.get_by_role("combobox", name="Question").select_option("Who is near me?")
-        for _ in range(4):
-            page.get_by_role("button", name="Ask now").click()
-        expect(page.locator("#state-text")).to_contain_text("Waiting: more than 0.35 ops a second")
+        for _ in range(200):
+            if page.locator("#state-text").inner_text().startswith("Waiting"):
+                break
+            page.get_by_role("button", name="Ask now").evaluate("one => { for (let n = 0; n < 20; n++) one.click() }")
+        expect(page.locator("#state-text")).to_contain_text("Waiting: more than 60 ops a second")
         is_live(page)
         expect(page.locator("#ask-count")).to_have_text("Nobody and nothing.")

@@ -83,7 +83,7 @@ export class Ask {
   /** `at` has the map, movers, regions and zones; `onPick` hears of an answer that is chosen, `onFound` of all of them. */
   constructor(api, at, { onPick, onFound, onKept, onHere }) {
     this.#api = api;
-    this.#at = { ...at, sayHere: (position) => onHere(position) };
+    this.#at = { ...at, sayHere: (position, accuracy) => onHere(position, accuracy) };
     Object.assign(this, { onPick, onFound, onKept });
     const { signal } = api;
     const on = (id, name, listener) => byId(id).addEventListener(name, listener, { signal });
@@ -206,7 +206,7 @@ const area = (name, label, placeholder) =>
 function here(at) {
   const button = (title, listener) => el("button", { type: "button", click: listener }, title);
   const device = () => navigator.geolocation.getCurrentPosition(
-    ({ coords }) => at.sayHere([coords.longitude, coords.latitude]),
+    ({ coords }) => at.sayHere([coords.longitude, coords.latitude], coords.accuracy),
     (error) => say(byId("ask-problem"), error.message),
   );
   const hasDevice = globalThis.isSecureContext && "geolocation" in navigator && at.isEarth;

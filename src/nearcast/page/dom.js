@@ -32,6 +32,17 @@ export function say(element, text) {
   element.hidden = !text;
 }
 
+/** Put children in order. Those that are there already stay, and with them whoever is on one with the keyboard. */
+export function arrange(parent, children) {
+  const wanted = new Set(children);
+  const focused = parent.contains(document.activeElement) ? document.activeElement : null;
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  children.forEach((child, at) => {
+    if (parent.children[at] !== child) parent.insertBefore(child, parent.children[at] ?? null);
+  });
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus();
+}
+
 export const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 export const darkMode = matchMedia("(prefers-color-scheme: dark)");
 
@@ -45,6 +56,10 @@ export const font = (size, weight = 400) => `${weight} ${size}px ${getComputedSt
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const exact = new Intl.DateTimeFormat(undefined, {
+  weekday: "long", day: "numeric", month: "long", year: "numeric",
+  hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "longOffset",
+});
 const DAY = 86_400_000;
 
 /** A time of day, with the day if it is another one. */
@@ -53,6 +68,15 @@ export function timeText(millis) {
   const is = new Date(millis);
   const other = Math.abs(Date.now() - millis) > DAY / 2 && is.toDateString() !== new Date().toDateString();
   return other ? `${day.format(is)} ${is.getFullYear()}, ${clock.format(is)}` : clock.format(is);
+}
+
+/** The same with its date, and how far from UTC it is. */
+export const exactText = (millis) => (Number.isFinite(millis) ? exact.format(millis) : "");
+
+/** A time that says exactly which it is to whoever points at it. */
+export function timeElement(millis) {
+  if (!Number.isFinite(millis)) return el("time");
+  return el("time", { datetime: new Date(millis).toISOString(), title: exactText(millis) }, timeText(millis));
 }
 
 /** How long ago, roughly. */

@@ -56,6 +56,7 @@ export class Draft {
     addEventListener("pointerup", (event) => this.#release(event), { signal });
     addEventListener("pointercancel", () => (this.#pressed = null), { signal });
     box.addEventListener("keydown", (event) => this.#key(event), { signal });
+    document.addEventListener("keydown", (event) => this.#escape(event), { signal });
     this.#map.on("move", this.#moved, this);
     this.#draw();
   }
@@ -111,8 +112,13 @@ export class Draft {
 
   // ---- by keyboard -------------------------------------------------------------------------
 
+  /** Wherever one is, unless it closes what is above. */
+  #escape(event) {
+    if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+    if (!document.querySelector("dialog[open]")) this.onCancel();
+  }
+
   #key(event) {
-    if (event.key === "Escape") return this.onCancel();
     if (this.#kind === "circle") {
       if (event.key !== "Enter") return undefined;
       this.#centre = middle(this.#map);

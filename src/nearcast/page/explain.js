@@ -1,7 +1,7 @@
 // Why something was told, or was not: what was measured then, and how it stands now.
 
 import { path } from "./api.js";
-import { agoText, byId, el, metresText, timeText } from "./dom.js";
+import { agoText, byId, el, metresText, timeElement } from "./dom.js";
 import { kindOf, millisOf, reasonText, sentence } from "./told.js";
 
 const SUBSCRIPTIONS = 12;
@@ -27,14 +27,14 @@ export class Explainer {
     const told = event.data;
     const body = this.#open(sentence(told).join(" "));
     body.append(facts([
-      ["When", timeText(millisOf(event))],
+      ["When", timeElement(millisOf(event))],
       ["What", kindOf(event)],
       ["Because", reasonText(told)],
       ["Subscription", told.subscription],
       ["Publication", told.publication],
       ["Region", told.region],
       ["Content", told.content === null || told.content === undefined ? null : JSON.stringify(told.content)],
-      ["Caused by", causeText(told.cause)],
+      ["Caused by", causeOf(told.cause)],
     ]));
     const text = this.#zones.textOf(told.subscription);
     if (text) body.append(el("p", { class: "statement" }, el("code", {}, text)));
@@ -51,7 +51,7 @@ export class Explainer {
     follow.addEventListener("click", () => (onFollow(), byId("why").close()));
     body.append(
       facts([
-        ["Seen", Number.isFinite(mover.time) ? `${timeText(mover.time)} (${agoText(mover.time)})` : null],
+        ["Seen", Number.isFinite(mover.time) ? [timeElement(mover.time), ` (${agoText(mover.time)})`] : null],
         ["Where", mover.place ?? (mover.at ? `${mover.at[1].toFixed(5)}, ${mover.at[0].toFixed(5)}` : null)],
         ["Floor", mover.floor],
         ["Accuracy", mover.accuracy === null ? null : metresText(mover.accuracy)],
@@ -112,13 +112,13 @@ export class Explainer {
 
 function facts(rows) {
   const known = rows.filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return el("dl", {}, known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]));
+  return el("dl", {}, known.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
-function causeText(cause) {
+function causeOf(cause) {
   if (!cause || cause.kind === "hidden") return null;
-  if (cause.kind === "fix") return `a fix of ${cause.entity} at ${timeText(cause.number / 1000)}`;
-  if (cause.kind === "timer") return `a timer at ${timeText(cause.number / 1000)}`;
+  if (cause.kind === "fix") return [`a fix of ${cause.entity} at `, timeElement(cause.number / 1000)];
+  if (cause.kind === "timer") return ["a timer at ", timeElement(cause.number / 1000)];
   return cause.entity ? `a change of ${cause.entity}` : null;
 }
 

@@ -2,10 +2,13 @@
 
 import * as L from "./vendor/leaflet/leaflet-src.esm.js";
 import { byId, colour, darkMode, font, metresText } from "./dom.js";
+import { unrolled, wrapped } from "./earth.js";
 
 const NICE = [1, 2, 5];
 const MARGIN = 40;
 const WIDEST = 110;
+/** Degrees that are all of them, as precisely as a statement says. */
+const AROUND = 359.9999;
 
 export { L };
 
@@ -23,7 +26,7 @@ export function makeMap(metric, settings, signal) {
     zoomSnap: settings.tiles ? 1 : 0.25,
     zoomDelta: 1,
     wheelPxPerZoomLevel: 90,
-    worldCopyJump: false,
+    worldCopyJump: earth,
   });
   for (const [name, order] of [["regions", 350], ["zones", 380], ["movers", 450], ["draft", 480]]) {
     map.createPane(name).style.zIndex = String(order);
@@ -34,7 +37,7 @@ export function makeMap(metric, settings, signal) {
     L.tileLayer(settings.tiles, tiles).addTo(map);
     byId("credit").textContent = settings.credit;
   } else {
-    addGraticule(map, earth, signal);
+    addGraticule(map, signal);
   }
   withButtons(map, signal);
   map.on("zoomend moveend resize", () => showScale(map));
@@ -44,7 +47,7 @@ export function makeMap(metric, settings, signal) {
 /** Everything that a map should show when it opens, or when asked to. */
 export function fit(map, bounds) {
   if (!bounds.isValid()) return;
-  map.fitBounds(bounds, { padding: [MARGIN, MARGIN], maxZoom: map.options.crs === L.CRS.Simple ? 5 : 16.5, animate: false });
+  map.fitBounds(bounds, { padding: [MARGIN, MARGIN], maxZoom: isEarth(map) ? 16.5 : 5, animate: false });
 }
 
 /** Where the middle is, as x and y; a map that was dragged around the earth is brought back. */
@@ -53,17 +56,40 @@ export function middle(map) {
 }
 
 export function pointOf(map, latlng) {
-  const at = map.options.crs === L.CRS.Simple ? latlng : latlng.wrap();
+  const at = isEarth(map) ? latlng.wrap() : latlng;
   return [at.lng, at.lat];
 }
 
-/** West, south, east and north of what is shown. */
+/** West, south, east and north of what is shown. Where that goes over 180°, west is greater than east. */
 export function view(map) {
   const bounds = map.getBounds();
-  return [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()];
+  const [west, south, east, north] = [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()];
+  if (!isEarth(map)) return [west, south, east, north];
+  const [low, high] = [Math.max(-90, south), Math.min(90, north)];
+  return east - west >= AROUND ? [-180, low, 180, high] : [wrapped(west), low, wrapped(east), high];
 }
 
+/** The same as boxes of which none goes over 180°. */
+export function boxesOf([west, south, east, north]) {
+  if (west <= east) return [[west, south, east, north]];
+  return [[west, south, 180, north], [-180, south, east, north]];
+}
+
+export const isEarth = (map) => map.options.crs !== L.CRS.Simple;
+
 export const toLatLng = ([x, y]) => L.latLng(y, x);
+
+/** Where to show a point: in that copy of the world that is nearest to a longitude, or else to the middle of the map. */
+export function shownLatLng(map, [x, y], near = map.getCenter().lng) {
+  return L.latLng(y, isEarth(map) ? unrolled(x, near) : x);
+}
+
+/** How long so many metres are on the screen, at a latitude. */
+export function pixelsOf(map, metres, y) {
+  const { crs } = map.options;
+  const unit = isEarth(map) ? 2 * Math.PI * crs.R * Math.max(0.01, Math.cos((y * Math.PI) / 180)) : 1;
+  return (metres / unit) * crs.scale(map.getZoom());
+}
 
 function withButtons(map, signal) {
   byId("zoom-in").addEventListener("click", () => map.zoomIn(), { signal });
@@ -99,6 +125,15 @@ export const Sheet = L.Renderer.extend({
   _destroyContainer() {
     this._container.remove();
     this._container = null;
+  },
+
+  getEvents() {
+    return { ...L.Renderer.prototype.getEvents.call(this), drag: this._dragged };
+  },
+
+  /** A map that is dragged far, or over 180° and so to another copy of the world, has left what was drawn. */
+  _dragged() {
+    if (!this._bounds.contains(this._map.containerPointToLayerPoint(this._map.getSize().divideBy(2)))) this._update();
   },
 
   _update() {
@@ -137,23 +172,23 @@ const DEGREES = [30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.
 const APART = 110;
 
 /** Meridians and parallels, or a grid of metres, where there are no tiles. */
-function addGraticule(map, isEarth, signal) {
+function addGraticule(map, signal) {
   const sheet = new Sheet({ pane: "tilePane", padding: 0.5 });
   const draw = () => {
     sheet.clear();
-    drawLines(sheet.ink, map, sheet.bounds(), isEarth);
+    drawLines(sheet.ink, map, sheet.bounds(), isEarth(map));
   };
   sheet.on("redraw", draw);
   sheet.addTo(map);
   darkMode.addEventListener("change", draw, { signal });
 }
 
-function drawLines(ink, map, { min, max }, isEarth) {
+function drawLines(ink, map, { min, max }, onEarth) {
   const low = map.layerPointToLatLng([min.x, max.y]);
   const high = map.layerPointToLatLng([max.x, min.y]);
   const corner = map.containerPointToLayerPoint([0, 0]);
   const perPixel = (high.lng - low.lng) / (max.x - min.x);
-  const step = isEarth
+  const step = onEarth
     ? (DEGREES.findLast((degrees) => degrees / perPixel >= APART) ?? DEGREES[0])
     : niceBelow(APART * 2 * perPixel);
   ink.strokeStyle = colour("line");
@@ -161,16 +196,15 @@ function drawLines(ink, map, { min, max }, isEarth) {
   ink.font = font(11);
   ink.lineWidth = 1;
   for (let n = Math.ceil(low.lng / step); n * step <= high.lng; n++) {
-    if (isEarth && Math.abs(n * step) > 180) continue;
     const x = Math.round(map.latLngToLayerPoint([low.lat, n * step]).x) + 0.5;
     strokeLine(ink, x, min.y, x, max.y);
-    ink.fillText(lineText(n * step, isEarth, "E", "W"), x + 4, corner.y + 14);
+    ink.fillText(lineText(onEarth ? wrapped(n * step) : n * step, onEarth, "E", "W"), x + 4, corner.y + 14);
   }
   for (let n = Math.ceil(low.lat / step); n * step <= high.lat; n++) {
-    if (isEarth && Math.abs(n * step) > 85) continue;
+    if (onEarth && Math.abs(n * step) > 85) continue;
     const y = Math.round(map.latLngToLayerPoint([n * step, low.lng]).y) + 0.5;
     strokeLine(ink, min.x, y, max.x, y);
-    if (y > corner.y + 24 && y < corner.y + map.getSize().y - 36) ink.fillText(lineText(n * step, isEarth, "N", "S"), corner.x + 6, y - 4);
+    if (y > corner.y + 24 && y < corner.y + map.getSize().y - 36) ink.fillText(lineText(n * step, onEarth, "N", "S"), corner.x + 6, y - 4);
   }
 }
 
@@ -181,7 +215,7 @@ function strokeLine(ink, x1, y1, x2, y2) {
   ink.stroke();
 }
 
-function lineText(value, isEarth, positive, negative) {
-  if (!isEarth) return `${value < 0 ? "−" : ""}${metresText(Math.abs(value))}`;
+function lineText(value, onEarth, positive, negative) {
+  if (!onEarth) return `${value < 0 ? "−" : ""}${metresText(Math.abs(value))}`;
   return `${Number(Math.abs(value).toFixed(4))}° ${value < 0 ? negative : value > 0 ? positive : ""}`.trim();
 }

@@ -1,11 +1,12 @@
 // What one token sees: asked for at first, kept up to date, drawn, and picked from.
 
 import { Ask } from "./ask.js";
-import { byId, reducedMotion, say, sleep, timeText } from "./dom.js";
+import { byId, reducedMotion, say, sleep } from "./dom.js";
 import { Events } from "./events.js";
 import { Explainer } from "./explain.js";
-import { L, fit, makeMap, toLatLng, view } from "./ground.js";
-import { Movers } from "./movers.js";
+import { L, boxesOf, fit, makeMap, shownLatLng, toLatLng, view } from "./ground.js";
+import { Inside } from "./inside.js";
+import { Movers, clearness } from "./movers.js";
 import { Past } from "./past.js";
 import { Regions } from "./regions.js";
 import { Scene } from "./scene.js";
@@ -17,7 +18,6 @@ import { Zones } from "./zones.js";
 
 const RECENT = 10 * 60_000;
 const PAGE = 1000;
-const PAGES = 5;
 /** Seconds between two questions where everyone is, at least; and of the time that passes, how little they take. */
 const EVERY = 1;
 const SHARE = 20;
@@ -25,7 +25,6 @@ const SHARE = 20;
 const MANY = 500;
 const MOST = 3000;
 const MYSELF = 15;
-const ASKED = 20;
 
 export class Looking {
   #waiting = null;
@@ -76,14 +75,19 @@ export class Looking {
       onExplain: (id) => this.explainer.subscription(id),
     });
     this.explainer = new Explainer(api, this.zones);
-    this.events = new Events({ onPick: (event) => this.explainer.event(event), signal: api.signal });
+    this.inside = new Inside(api, this.movers, this.zones);
+    this.events = new Events({
+      onPick: (event) => this.explainer.event(event),
+      isQuiet: () => this.past.isPlaying,
+      signal: api.signal,
+    });
     this.who = new Who(this.movers, { onPick: (client) => this.pick(client), signal: api.signal });
     const at = { map, movers: this.movers, regions: this.regions, zones: this.zones, isEarth };
     this.asking = new Ask(api, at, {
       onPick: (found) => this.#pickFound(found),
       onFound: (names) => ((this.scene.found = names), this.scene.wake()),
       onKept: (kept) => (this.zones.notice(`Subscribed: ${kept}.`), choose("zones", { focus: true })),
-      onHere: (position) => this.#sayHere(position),
+      onHere: (position, accuracy) => this.#sayHere(position, accuracy),
     });
     this.past = new Past(api, {
       onOpen: () => this.#showPast(true),
@@ -92,22 +96,23 @@ export class Looking {
       onMark: (event) => this.#mark(event, { isPast: true }),
       onPick: (event) => this.explainer.event(event),
       placeOf: (place) => this.regions.centreOf(place)?.at ?? null,
+      isEarth,
     });
     this.#listen();
     await Promise.all([this.regions.load(), this.zones.load(), this.#seeAll()]);
     this.asking.fill();
     this.#fitOnce();
-    const after = await this.#recent();
-    await this.#seeInside();
+    this.regions.watch();
+    this.#watch();
+    this.#watchMyself();
+    const { after, ids } = await this.#recent();
     this.stream = new Stream(api, after, {
       onEvent: (event) => this.#hear(event),
       onState: (state) => ((this.#stream = state), this.#show()),
     });
-    for (const id of this.recentIds) this.stream.remember(id);
+    for (const id of ids) this.stream.remember(id);
     this.stream.run();
-    this.regions.watch();
-    this.#watch();
-    this.#watchMyself();
+    this.inside.ask();
   }
 
   #listen() {
@@ -125,6 +130,7 @@ export class Looking {
     });
     on("layers", "keydown", (event) => {
       if (event.key !== "Escape") return;
+      event.preventDefault();
       byId("layers-open").click();
       byId("layers-open").focus();
     });
@@ -140,19 +146,36 @@ export class Looking {
 
   /** Where everyone is, and how long it took to know. A map of very many asks only about what it shows. */
   async #seeAll() {
-    const box = this.#isBoxed ? view(this.map).join(",") : null;
-    const { answer, took } = await this.api.timed("clients", { limit: this.#isBoxed ? MOST : MANY, box });
-    if (answer.more && !this.#isBoxed) {
+    const { clients, more, took } = this.#isBoxed ? await this.#seeShown() : await this.#see({ limit: MANY });
+    if (more && !this.#isBoxed) {
       this.#isBoxed = true;
-      this.#fitOnce(answer.clients);
+      this.#fitOnce(clients);
       return this.#seeAll();
     }
-    this.movers.saw(answer.clients, performance.now());
-    this.movers.isCut = answer.more;
+    this.movers.saw(clients, performance.now());
+    this.movers.isCut = more;
     for (const { floor } of this.movers.all.values()) this.regions.sawFloor(floor);
     if (!this.past?.isOpen) this.#follow();
     this.scene.wake();
     return took;
+  }
+
+  async #see(params) {
+    const { answer, took } = await this.api.timed("clients", params);
+    return { ...answer, took };
+  }
+
+  /** Those in what the map shows, up to a number. */
+  async #seeShown() {
+    const all = { clients: [], more: false, took: 0 };
+    for (const box of boxesOf(view(this.map))) {
+      const { clients, more, took } = await this.#see({ limit: MOST, box: box.join(",") });
+      all.clients.push(...clients);
+      all.more ||= more;
+      all.took += took;
+    }
+    const rest = all.clients.splice(MOST);
+    return { ...all, more: all.more || rest.length > 0 };
   }
 
   /** Ask again and again: often enough to see movement, and seldom enough not to be felt by others. */
@@ -191,9 +214,10 @@ export class Looking {
     }
   }
 
-  async #sayHere([lon, lat]) {
+  /** `accuracy` is how far one may be from there, in metres, if a device says so. */
+  async #sayHere([lon, lat], accuracy = undefined) {
     try {
-      await this.api.post("positions", this.me.metric === "earth" ? { lon, lat } : { x: lon, y: lat });
+      await this.api.post("positions", this.me.metric === "earth" ? { lon, lat, accuracy } : { x: lon, y: lat });
       this.me = await this.api.get("client");
       this.scene.wake();
     } catch (error) {
@@ -203,38 +227,22 @@ export class Looking {
 
   // ---- what is told ------------------------------------------------------------------------
 
-  /** The last minutes, and where the stream goes on after them. */
+  /** The last minutes, all of them: where the stream goes on, and the ids of those that it may tell once more. */
   async #recent() {
     let params = { since: new Date(Date.now() - RECENT).toISOString(), limit: PAGE };
-    this.recentIds = [];
-    let after = 0;
-    for (let n = 0; n < PAGES; n++) {
-      const page = await this.api.get("notifications", params);
-      for (const event of page.events) {
+    for (;;) {
+      const { events, next, at } = await this.api.get("notifications", params);
+      for (const event of events) {
         this.#note(event);
         this.events.add(event, { isNew: false });
-        this.recentIds.push(event.id);
-        after = Math.max(after, Number(event.sequence));
       }
-      after = Math.max(after, page.at);
-      if (page.next === null) break;
-      params = { after: page.next, limit: PAGE };
+      if (next === null) return { after: at, ids: events.map(({ id }) => id) };
+      params = { after: next, limit: PAGE };
     }
-    return after;
-  }
-
-  /** Who is in what since longer than that. */
-  async #seeInside() {
-    const some = this.zones.all.slice(0, ASKED);
-    const found = await Promise.all(some.map(({ text }) => this.api.post("query", { text }).catch(() => ({ notifications: [] }))));
-    found.forEach(({ notifications }, at) => {
-      for (const one of notifications) this.movers.noted({ ...one, subscription: some[at].id });
-    });
   }
 
   #hear(event) {
-    if (kindOf(event) === "gap") this.movers.forgetInside();
-    else this.#note(event);
+    this.#note(event);
     this.events.add(event);
     if (["enter", "leave"].includes(kindOf(event)) && !this.past.isOpen) this.#mark(event);
     if (event.data.reason === "subscribed" && this.zones.textOf(event.data.subscription) === null) this.zones.load();
@@ -242,9 +250,9 @@ export class Looking {
   }
 
   /** Who is in what, and where the fixes that it shows were. */
-  #note({ data }) {
-    this.movers.noted(data);
-    for (const fix of fixesOf(data)) {
+  #note(event) {
+    this.inside.heard(event);
+    for (const fix of fixesOf(event.data)) {
       if (fix.name !== this.me.client && this.movers.all.has(fix.name)) this.movers.sawOne(fix.name, fix, performance.now());
     }
   }
@@ -262,13 +270,17 @@ export class Looking {
   drawn(now) {
     if (this.past?.isOpen) return this.past.drawn(now);
     const shown = [];
+    const today = Date.now();
     for (const mover of this.movers.all.values()) {
       mover.isInside = this.movers.isInside(mover.name);
+      mover.alpha = clearness(today - mover.time);
       shown.push(mover);
     }
     const { lon = this.me.x, lat = this.me.y } = this.me;
     if (Number.isFinite(lon) && Number.isFinite(lat)) {
-      shown.push({ name: `${this.me.client} (you)`, shownAt: () => [lon, lat], isMe: true, heading: null, floor: this.me.floor ?? null });
+      const { client, floor = null, accuracy = null, time } = this.me;
+      const alpha = clearness(today - Date.parse(time));
+      shown.push({ name: `${client} (you)`, shownAt: () => [lon, lat], isMe: true, heading: null, floor, accuracy, alpha });
     }
     return shown;
   }
@@ -324,7 +336,7 @@ export class Looking {
       const unseen = { name, time: Number.NaN, at: null, place: null, floor: null, accuracy: null, publications: [] };
       return this.explainer.client(unseen, { onFollow: () => {}, isFollowed: false });
     }
-    if (!isSeen) this.map.setView(toLatLng(mover.at), Math.max(this.map.getZoom(), this.me.metric === "earth" ? 14 : 0), { animate: !reducedMotion.matches });
+    if (!isSeen) this.map.setView(shownLatLng(this.map, mover.at), Math.max(this.map.getZoom(), this.me.metric === "earth" ? 14 : 0), { animate: !reducedMotion.matches });
     const isFollowed = this.#followed === name;
     return this.explainer.client(mover, { isFollowed, onFollow: () => ((this.#followed = isFollowed ? null : name), this.#follow()) });
   }
@@ -332,12 +344,12 @@ export class Looking {
   #pickFound({ publisher, region }) {
     if (publisher) return this.pick(publisher);
     const at = this.regions.centreOfRegion(region);
-    return at && this.map.setView(toLatLng(at), Math.max(this.map.getZoom(), 15));
+    return at && this.map.setView(shownLatLng(this.map, at), Math.max(this.map.getZoom(), 15));
   }
 
   #follow() {
     const mover = this.#followed && this.movers.all.get(this.#followed);
-    if (mover) this.map.panTo(toLatLng(mover.at), { animate: !reducedMotion.matches, duration: 0.8 });
+    if (mover) this.map.panTo(shownLatLng(this.map, mover.at), { animate: !reducedMotion.matches, duration: 0.8 });
   }
 
   // ---- how it goes -------------------------------------------------------------------------
@@ -351,7 +363,7 @@ export class Looking {
   #show() {
     const { state, seconds, why } = this.#stream;
     const soon = (wait) => (wait < 1.5 ? "again in a moment" : `again in ${Math.round(wait)} s`);
-    if (this.past?.isOpen) this.onState("past", `The past: ${timeText(this.past.time)}`);
+    if (this.past?.isOpen) this.onState("past", "The past", this.past.time);
     else if (this.#waiting) this.onState("wait", `Waiting: ${this.#waiting.why}; ${soon(this.#waiting.seconds)}`);
     else if (state === "live") this.onState("live", "Live");
     else if (state === "away") this.onState("wait", `Connection lost; ${soon(seconds)}`);

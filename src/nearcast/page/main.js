@@ -2,20 +2,39 @@
 
 import "./trusted.js";
 import { Api } from "./api.js";
-import { byId, say } from "./dom.js";
+import { byId, exactText, say, sleep, timeText } from "./dom.js";
 import { Looking } from "./looking.js";
 import * as session from "./session.js";
 
 const TOKEN = /^[\x21-\x7e]+$/;
+/** Seconds until the gateway is asked once more for what the page begins with: at first, and at the most. */
+const SOON = 1;
+const LATE = 8;
 
-let settings;
+let settings = null;
 let looking = null;
 
 async function begin() {
-  settings = await (await fetch(new URL("settings.json", import.meta.url))).json();
-  const known = session.takeFragment() ?? session.kept();
+  session.takeFragment();
+  settings = await loaded("settings.json");
+  showState("off", "Not connected");
+  const known = session.kept();
   if (known) open(known);
   else ask();
+}
+
+/** A file of the page, asked for until it comes. */
+async function loaded(name) {
+  for (let wait = SOON; ; wait = Math.min(LATE, wait * 2)) {
+    try {
+      const answer = await fetch(new URL(name, import.meta.url));
+      if (answer.ok) return await answer.json();
+    } catch {
+      // No answer is none, and so is one that cannot be read.
+    }
+    showState("wait", `The gateway does not answer; again in ${wait} s`);
+    await sleep(wait);
+  }
 }
 
 /** Ask for a token, and say why if there is something to say. */
@@ -72,9 +91,13 @@ function denied(api, refused) {
   ask(`${refused.message.charAt(0).toUpperCase()}${refused.message.slice(1)}.`);
 }
 
-function showState(state, text) {
+/** How it goes. A time beside it is not read out, since it may pass quickly. */
+function showState(state, text, time = null) {
   byId("state").dataset.state = state;
   if (byId("state-text").textContent !== text) byId("state-text").textContent = text;
+  const clock = byId("state-time");
+  say(clock, time === null ? null : timeText(time));
+  clock.title = time === null ? "" : exactText(time);
 }
 
 byId("entry").addEventListener("cancel", (event) => event.preventDefault());
@@ -91,7 +114,7 @@ byId("sign-out").addEventListener("click", () => {
 });
 addEventListener("hashchange", () => {
   const given = session.takeFragment();
-  if (given) open(given);
+  if (given && settings) open(given);
 });
 
 begin();

@@ -1,8 +1,16 @@
 // Who is where, as far as one may know: from what is asked now and then, and from the fixes that events carry. Each
 // glides from where it is shown to where it was seen, so that movement looks like movement.
 
+import { unrolled } from "./earth.js";
+
 const TRAIL = 24;
 const GLIDE = [300, 4000];
+/** Milliseconds after which what was heard of somebody is not of now any more. */
+export const KNOWN = 5 * 60_000;
+const PALEST = 0.35;
+
+/** How clearly to draw somebody of whom nothing was heard for so long. */
+export const clearness = (age) => Math.min(1, Math.max(PALEST, 1 - age / (2 * KNOWN)));
 
 /** A client as the map shows it. Coordinates are x and y: longitude and latitude, or metres. */
 class Mover {
@@ -32,6 +40,14 @@ class Mover {
 
   isMovingAt(now) {
     return this.from !== null && now < this.began + this.lasts;
+  }
+
+  /** Count longitudes so that the way to there is the short one, also over 180°. */
+  turnTo(x) {
+    const by = this.at ? unrolled(this.at[0], x) - this.at[0] : 0;
+    if (by === 0) return;
+    this.at = [this.at[0] + by, this.at[1]];
+    this.from = this.from && [this.from[0] + by, this.from[1]];
   }
 
   moveTo(at, now, smoothly, stretch) {
@@ -89,6 +105,7 @@ export class Movers {
       mover.place = place ?? null;
       // A degree of longitude is shorter than one of latitude, and directions are as the map shows them.
       const stretch = this.isEarth ? 1 / Math.max(0.05, Math.cos((at[1] * Math.PI) / 180)) : 1;
+      if (this.isEarth) mover.turnTo(at[0]);
       mover.moveTo(at, now, this.isSmooth(), stretch);
     }
     this.all.set(name, mover);

@@ -1,13 +1,14 @@
 // What one was told, once more: a slider over time, events up to it, and everyone where they were known to be.
 
-import { byId, colour, countText, icon, say, timeText } from "./dom.js";
+import { byId, colour, countText, exactText, icon, say, timeText } from "./dom.js";
+import { unrolled } from "./earth.js";
 import { eventRow } from "./events.js";
+import { KNOWN, clearness } from "./movers.js";
 import { fixesOf, kindOf, millisOf } from "./told.js";
 
 const PAGE = 1000;
 const MOST = 20_000;
 const LISTED = 60;
-const KNOWN = 5 * 60_000;
 
 export class Past {
   isOpen = false;
@@ -21,9 +22,9 @@ export class Past {
   #insideAt = null;
 
   /** `onOpen`, `onClose` say that the map is to show this or the present; `onTime` that time passed, `onMark` where. */
-  constructor(api, { onOpen, onClose, onTime, onMark, onPick, placeOf }) {
+  constructor(api, { onOpen, onClose, onTime, onMark, onPick, placeOf, isEarth }) {
     this.#api = api;
-    Object.assign(this, { onOpen, onClose, onTime, onMark, onPick, placeOf });
+    Object.assign(this, { onOpen, onClose, onTime, onMark, onPick, placeOf, isEarth });
     const { signal } = api;
     const on = (id, name, listener) => byId(id).addEventListener(name, listener, { signal });
     on("past-form", "submit", (event) => (event.preventDefault(), this.load()));
@@ -38,6 +39,10 @@ export class Past {
 
   get time() {
     return this.#now;
+  }
+
+  get isPlaying() {
+    return this.#playing !== 0;
   }
 
   async load() {
@@ -87,7 +92,8 @@ export class Past {
         const at = Number.isFinite(x) ? [x, y] : this.placeOf(place);
         if (!at) continue;
         const track = this.#tracks.get(name) ?? [];
-        if (track.length === 0 || track.at(-1).time < time) track.push({ time, at });
+        const before = track.at(-1);
+        if (!before || before.time < time) track.push({ time, at: before ? this.#onward(before.at, at) : at });
         this.#tracks.set(name, track);
       }
     }
@@ -97,6 +103,11 @@ export class Past {
     const slider = byId("past-slider");
     [slider.min, slider.max] = this.#span.map(String);
     slider.step = String(Math.max(1, Math.round((this.#span[1] - this.#span[0]) / 2000)));
+  }
+
+  /** Where somebody went next, by the short way: over 180°, longitudes go on. */
+  #onward(from, [x, y]) {
+    return [this.isEarth ? unrolled(x, from[0]) : x, y];
   }
 
   close() {
@@ -140,6 +151,7 @@ export class Past {
     const button = byId("past-play");
     button.setAttribute("aria-label", this.#playing ? "Pause" : "Play");
     button.replaceChildren(icon(this.#playing ? "pause" : "play"));
+    this.#tell();
   }
 
   #step(by) {
@@ -154,12 +166,19 @@ export class Past {
     this.#now = time;
     const slider = byId("past-slider");
     if (!isQuiet) slider.value = String(time);
-    const text = timeText(time);
-    slider.setAttribute("aria-valuetext", text);
-    byId("past-clock").textContent = text;
+    const clock = byId("past-clock");
+    clock.textContent = timeText(time);
+    clock.dateTime = new Date(time).toISOString();
+    clock.title = exactText(time);
+    this.#tell();
     this.#list();
     if (time > before && time - before < KNOWN) this.#mark(before, time);
     this.onTime(time);
+  }
+
+  /** The slider says where it is, but not on and on while it plays. */
+  #tell() {
+    if (!this.isPlaying) byId("past-slider").setAttribute("aria-valuetext", timeText(this.#now));
   }
 
   /** Marks for what happened since, but not for all of it at once. */
@@ -206,7 +225,7 @@ export class Past {
         trail: track.slice(Math.max(0, at - 12), at + 1).map((fix) => fix.at),
         heading: null,
         floor: null,
-        alpha: Math.max(0.35, 1 - age / (2 * KNOWN)),
+        alpha: clearness(age),
         isInside: inside.has(name),
       });
     }
@@ -214,7 +233,7 @@ export class Past {
   }
 
   isMovingAt() {
-    return this.#playing !== 0;
+    return this.isPlaying;
   }
 
   #insideNow() {

@@ -1,7 +1,7 @@
 // What stays: regions of layers, places, publications with a place of their own, and the floors that they are on.
 
 import { path } from "./api.js";
-import { byId, colour, countText, darkMode, el } from "./dom.js";
+import { arrange, byId, colour, countText, darkMode, el } from "./dom.js";
 import { L } from "./ground.js";
 
 const DRAWN = 5000;
@@ -22,6 +22,9 @@ export class Regions {
   /** Places with nothing in them, if they are few enough to be named on the map. */
   #rooms = new Set();
   #renderer;
+  /** The rows of layers and of floors, which stay the same elements. */
+  #rows = new Map();
+  #floorRows = new Map();
 
   /** `onFloor` hears which floor is chosen; null is all of them. `onPick` hears of a publication that is clicked. */
   constructor(api, map, { onFloor, onPick }) {
@@ -197,22 +200,24 @@ export class Regions {
     const [places, staying] = [this.#features.get(PLACES), this.#features.get(STAYING)];
     if (places.length > 0) rows.push(this.#row(PLACES, "Places", countText(places.length, "place"), this.#tint(PLACES)));
     if (staying.length > 0) rows.push(this.#row(STAYING, "What stays", countText(staying.length, "thing"), this.#tint(STAYING)));
-    byId("layer-list").replaceChildren(...rows);
+    arrange(byId("layer-list"), rows);
   }
 
   #row(name, title, note, tint) {
-    const box = el("input", {
-      type: "checkbox",
-      disabled: tint === null,
-      change: () => {
-        this.shown.set(name, box.checked);
-        this.#draw();
-      },
-    });
+    const row = this.#rows.get(name) ?? this.#newRow(name, title);
+    this.#rows.set(name, row);
+    const box = row.querySelector("input");
+    box.disabled = tint === null;
     box.checked = tint !== null && this.shown.get(name) !== false;
-    const swatch = el("span", { class: "swatch" });
-    if (tint) swatch.style.background = tint;
-    return el("label", { class: "layer" }, box, swatch, el("span", { class: "name" }, title), el("small", {}, note));
+    row.querySelector(".swatch").style.background = tint ?? "";
+    row.querySelector("small").textContent = note;
+    return row;
+  }
+
+  #newRow(name, title) {
+    const change = ({ target }) => (this.shown.set(name, target.checked), this.#draw());
+    return el("label", { class: "layer" }, el("input", { type: "checkbox", change }),
+      el("span", { class: "swatch" }), el("span", { class: "name" }, title), el("small"));
   }
 
   // ---- floors ------------------------------------------------------------------------------
@@ -235,12 +240,20 @@ export class Regions {
     const floors = byId("floors");
     floors.hidden = this.#floors.size === 0;
     const choices = [null, ...[...this.#floors].sort((a, b) => b - a)];
-    const rows = choices.map((floor) => {
-      const button = el("input", { type: "radio", name: "floor", value: floor ?? "all", change: () => this.#choose(floor) });
-      button.checked = floor === this.floor;
-      return el("label", {}, button, el("span", {}, floor === null ? "All" : String(floor)));
-    });
-    floors.replaceChildren(el("legend", {}, "Floor"), ...rows);
+    arrange(floors, [floors.querySelector("legend"), ...choices.map((floor) => this.#floorRow(floor))]);
+  }
+
+  #floorRow(floor) {
+    const row = this.#floorRows.get(floor) ?? this.#newFloorRow(floor);
+    this.#floorRows.set(floor, row);
+    row.querySelector("input").checked = floor === this.floor;
+    return row;
+  }
+
+  #newFloorRow(floor) {
+    const change = () => this.#choose(floor);
+    return el("label", {}, el("input", { type: "radio", name: "floor", value: floor ?? "all", change }),
+      el("span", {}, floor === null ? "All" : String(floor)));
   }
 
   #choose(floor) {

@@ -2,13 +2,17 @@
 // canvas draws ten thousand as easily as ten, which as many elements would not.
 
 import { colour, darkMode, font, reducedMotion } from "./dom.js";
-import { Sheet, toLatLng } from "./ground.js";
+import { Sheet, pixelsOf, shownLatLng } from "./ground.js";
 
 const NEAR = 16;
 const PULSE = 5000;
 const NAMED = 80;
 const TRAILED = 600;
 const CROWD = 800;
+/** Pixels of a circle that is seen around a dot. */
+const SEEN = 10;
+/** Steps in which a crowd pales. */
+const SHADES = 3;
 const TURN = Math.PI * 2;
 const COLOURS = ["mover", "inside", "enter", "leave", "text", "ground", "accent", "muted", "me"];
 
@@ -18,8 +22,6 @@ export class Scene {
   selected = null;
   found = new Set();
   floor = null;
-  hasTrails = true;
-  hasNames = true;
   #pulses = [];
   #frame = 0;
   #hovered = null;
@@ -98,11 +100,15 @@ export class Scene {
     this.#shown = [];
     for (const mover of this.source.drawn(now)) {
       if (!this.#isOnFloor(mover)) continue;
-      const { x, y } = this.map.latLngToLayerPoint(toLatLng(mover.shownAt(now)));
+      const at = shownLatLng(this.map, mover.shownAt(now));
+      const { x, y } = this.map.latLngToLayerPoint(at);
       if (x < min.x || y < min.y || x > max.x || y > max.y) continue;
-      this.#shown.push({ mover, x, y });
+      this.#shown.push({ mover, at, x, y });
     }
-    if (this.hasTrails && this.#shown.length <= TRAILED) for (const one of this.#shown) this.#trail(ink, one);
+    if (this.#shown.length <= TRAILED) {
+      for (const one of this.#shown) this.#reach(ink, one);
+      for (const one of this.#shown) this.#trail(ink, one);
+    }
     for (const pulse of this.#pulses) this.#ring(ink, pulse, now);
     const isCrowd = this.#shown.length > CROWD;
     if (isCrowd) this.#crowd(ink);
@@ -114,9 +120,24 @@ export class Scene {
     return this.floor === null || mover.floor === null || mover.floor === undefined || mover.floor === this.floor;
   }
 
-  #trail(ink, { mover, x, y }) {
+  /** As far as it may be from there. */
+  #reach(ink, { mover, at, x, y }) {
+    const radius = mover.accuracy ? pixelsOf(this.map, mover.accuracy, at.lat) : 0;
+    if (radius < SEEN) return;
+    ink.strokeStyle = ink.fillStyle = this.#fill(mover);
+    ink.lineWidth = 1;
+    ink.beginPath();
+    ink.arc(x, y, radius, 0, TURN);
+    ink.globalAlpha = 0.1 * (mover.alpha ?? 1);
+    ink.fill();
+    ink.globalAlpha = 0.5 * (mover.alpha ?? 1);
+    ink.stroke();
+    ink.globalAlpha = 1;
+  }
+
+  #trail(ink, { mover, at: { lng }, x, y }) {
     if (!mover.trail?.length) return;
-    const points = mover.trail.map((at) => this.map.latLngToLayerPoint(toLatLng(at)));
+    const points = mover.trail.map((at) => this.map.latLngToLayerPoint(shownLatLng(this.map, at, lng)));
     ink.strokeStyle = this.#fill(mover);
     ink.lineWidth = 2.5;
     ink.lineCap = "round";
@@ -166,21 +187,23 @@ export class Scene {
     ink.globalAlpha = 1;
   }
 
-  /** Very many, all of a colour at once. */
+  /** Very many, all of a colour at once: the pale ones below. */
   #crowd(ink) {
-    for (const fill of [this.colours.mover, this.colours.inside, this.colours.me]) {
+    const alike = Map.groupBy(this.#shown, ({ mover }) => `${Math.ceil((mover.alpha ?? 1) * SHADES)} ${this.#fill(mover)}`);
+    ink.strokeStyle = this.colours.ground;
+    ink.lineWidth = 1;
+    for (const shade of [...alike.keys()].sort()) {
       ink.beginPath();
-      for (const { mover, x, y } of this.#shown) {
-        if (this.#fill(mover) !== fill) continue;
+      for (const { x, y } of alike.get(shade)) {
         ink.moveTo(x + 4, y);
         ink.arc(x, y, 4, 0, TURN);
       }
-      ink.fillStyle = fill;
-      ink.strokeStyle = this.colours.ground;
-      ink.lineWidth = 1;
+      ink.fillStyle = this.#fill(alike.get(shade)[0].mover);
+      ink.globalAlpha = Number.parseInt(shade, 10) / SHADES;
       ink.fill();
       ink.stroke();
     }
+    ink.globalAlpha = 1;
   }
 
   #isWanted(name) {
@@ -189,7 +212,7 @@ export class Scene {
 
   #ring(ink, { at, kind, began }, now) {
     const age = (now - began) / PULSE;
-    const { x, y } = this.map.latLngToLayerPoint(toLatLng(at));
+    const { x, y } = this.map.latLngToLayerPoint(shownLatLng(this.map, at));
     const waves = reducedMotion.matches ? [0.35] : [age, age - 0.14, age - 0.28];
     ink.strokeStyle = ink.fillStyle = kind === "leave" ? this.colours.leave : this.colours.enter;
     for (const wave of waves) {
@@ -209,7 +232,7 @@ export class Scene {
   /** Names beside the dots, where they do not cover each other. The one that is pointed at always has its name. */
   #names(ink) {
     const some = this.#shown.filter(({ mover }) => this.#isWanted(mover.name));
-    const rest = this.hasNames && this.#shown.length <= NAMED * 4 ? this.#shown : [];
+    const rest = this.#shown.length <= NAMED * 4 ? this.#shown : [];
     const taken = [];
     ink.font = this.font;
     ink.textBaseline = "middle";

@@ -14,7 +14,7 @@ export class Stream {
   #heard = new Set();
   #wake = null;
 
-  /** `after` is a sequence; `onEvent` hears each event once, `onState` "live", or how long it is until the next try. */
+  /** `after` is a cursor; `onEvent` hears each event once, `onState` "live", or how long it is until the next try. */
   constructor(api, after, { onEvent, onState }) {
     this.#api = api;
     this.after = after;
@@ -66,7 +66,6 @@ export class Stream {
   }
 
   #take({ id, data }) {
-    const place = Number(id);
     if (data) {
       const event = JSON.parse(data);
       if (!this.#heard.has(event.id)) {
@@ -74,7 +73,7 @@ export class Stream {
         this.onEvent(event);
       }
     }
-    if (Number.isSafeInteger(place) && id !== "") this.after = Math.max(this.after, place);
+    if (id) this.after = id;
   }
 
   /** An event that has been heard in another way, such as among those of the last minutes. */

@@ -1,6 +1,7 @@
 // Whom one may see, as a list: for whoever looks for a name, and for whoever cannot point.
 
-import { agoText, byId, countText, el } from "./dom.js";
+import { agoText, arrange, byId, countText, el, exactText } from "./dom.js";
+import { KNOWN } from "./movers.js";
 import { chosen, onTab } from "./tabs.js";
 
 const LISTED = 150;
@@ -32,13 +33,7 @@ export class Who {
     const some = found.slice(0, LISTED);
     const rows = new Map(some.map((mover) => [mover.name, this.#rows.get(mover.name) ?? this.#row(mover.name)]));
     for (const mover of some) fill(rows.get(mover.name), mover, this.#movers.isInside(mover.name));
-    const list = byId("who-list");
-    const now = [...rows.values()];
-    if (now.length !== list.children.length || now.some((row, at) => list.children[at] !== row)) {
-      const focused = list.contains(document.activeElement) ? document.activeElement : null;
-      list.replaceChildren(...now);
-      focused?.focus();
-    }
+    arrange(byId("who-list"), [...rows.values()]);
     this.#rows = rows;
   }
 
@@ -50,7 +45,10 @@ export class Who {
 
 function fill(row, mover, isInside) {
   row.classList.toggle("inside", isInside);
+  row.classList.toggle("stale", Date.now() - mover.time > KNOWN);
   const floor = mover.floor === null ? "" : `floor ${mover.floor}, `;
   const place = mover.place ? `${mover.place}, ` : "";
-  row.querySelector("small").textContent = `${place}${floor}${agoText(mover.time)}`;
+  const note = row.querySelector("small");
+  note.textContent = `${place}${floor}${agoText(mover.time)}`;
+  note.title = exactText(mover.time);
 }

@@ -1,7 +1,7 @@
 // One's subscriptions: listed, drawn where they name a shape, made by drawing, and removed.
 
 import { path } from "./api.js";
-import { byId, el, icon, say } from "./dom.js";
+import { arrange, byId, el, icon, say } from "./dom.js";
 import { Draft } from "./draw.js";
 import { L, niceBelow, toLatLng } from "./ground.js";
 import { isOnFloor } from "./regions.js";
@@ -17,6 +17,7 @@ export class Zones {
   #groups = [];
   #floor = null;
   #timer = 0;
+  #rows = new Map();
 
   /** `onRemoved` hears of a subscription that is no more, `onExplain` that one is to be explained. */
   constructor(api, map, { onRemoved, onExplain }) {
@@ -161,19 +162,20 @@ export class Zones {
 
   #list() {
     byId("zone-empty").hidden = this.all.length > 0;
-    byId("zone-list").replaceChildren(...this.all.map((one) => this.#row(one)));
+    this.#rows = new Map(this.all.map(({ id }) => [id, this.#rows.get(id) ?? this.#row(id)]));
+    for (const { id, text } of this.all) fill(this.#rows.get(id), text);
+    arrange(byId("zone-list"), [...this.#rows.values()]);
   }
 
-  #row({ id, text }) {
-    const hasShape = shapesIn(text).length > 0;
+  #row(id) {
     const button = (label, name, listener) =>
-      el("button", { type: "button", class: "icon quiet", "aria-label": `${label} ${id}`, title: label, click: listener }, icon(name));
+      el("button", { type: "button", class: `icon quiet ${name}`, "aria-label": `${label} ${id}`, title: label, click: listener }, icon(name));
     return el("li", { class: "subscription" },
-      el("div", { class: "what" }, el("b", {}, id), el("code", {}, text)),
+      el("div", { class: "what" }, el("b", {}, id), el("code")),
       el("span", { class: "tools" },
-        hasShape && button("Show", "target", () => this.show(id)),
+        button("Show", "target", () => this.show(id)),
         button("Explain", "ask", () => this.onExplain(id)),
-        button("Remove", "remove", () => this.#remove(id, text))));
+        button("Remove", "remove", () => this.#remove(id))));
   }
 
   show(id) {
@@ -181,7 +183,8 @@ export class Zones {
     if (bounds.isValid()) this.#map.fitBounds(bounds, { padding: [60, 60], maxZoom: 17 });
   }
 
-  async #remove(id, text) {
+  async #remove(id) {
+    const text = this.textOf(id);
     try {
       await this.#api.delete(path`subscriptions/${id}`);
     } catch (error) {
@@ -189,24 +192,36 @@ export class Zones {
     }
     this.onRemoved(id);
     await this.load();
-    return this.notice(`Removed ${id}.`, () => this.subscribe(id, text));
+    this.notice(`Removed ${id}.`, () => this.#restore(id, text));
+    // The button that was pressed is gone with its row.
+    if (document.activeElement === document.body) byId("zone-notice").querySelector("button").focus();
+    return undefined;
+  }
+
+  async #restore(id, text) {
+    try {
+      await this.subscribe(id, text);
+    } catch (error) {
+      return this.notice(error.message);
+    }
+    say(byId("zone-notice"), null);
+    if (document.activeElement === document.body) this.#rows.get(id)?.querySelector(".remove").focus();
+    return undefined;
   }
 
   /** Something to say, and perhaps a way back. */
   notice(text, undo = null) {
     const notice = byId("zone-notice");
     say(notice, text);
-    const back = async () => {
-      say(notice, null);
-      try {
-        await undo();
-      } catch (error) {
-        this.notice(error.message);
-      }
-    };
-    if (undo) notice.append(" ", el("button", { type: "button", class: "quiet", click: back }, "Undo"));
+    if (undo) notice.append(" ", el("button", { type: "button", class: "quiet", click: undo }, "Undo"));
+    this.#unsayLater();
+  }
+
+  /** What was said goes after a while, but not while somebody is on its button. */
+  #unsayLater() {
+    const notice = byId("zone-notice");
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => say(notice, null), UNDONE);
+    this.#timer = setTimeout(() => (notice.contains(document.activeElement) ? this.#unsayLater() : say(notice, null)), UNDONE);
   }
 
   // ---- on the map --------------------------------------------------------------------------
@@ -225,6 +240,11 @@ export class Zones {
       .setContent(el("span", {}, id));
     return L.layerGroup([layer, name]).addTo(this.#map);
   }
+}
+
+function fill(row, text) {
+  row.querySelector("code").textContent = text;
+  row.querySelector(".target").hidden = shapesIn(text).length === 0;
 }
 
 function layerOf(shape, style) {

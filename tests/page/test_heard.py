@@ -1,0 +1,96 @@
+"""What was told before the page was opened, who is in what since long, and what is read out."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, Page, Request, Response, Route, expect
+
+from tests.page.city import MIDDLE, City
+from tests.page.screen import DESKTOP, enter, fresh, log, looking, row, show, spoken
+
+HALL = f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)"
+AWAY = (MIDDLE[0] + 0.01, MIDDLE[1])
+QUESTIONS = 20
+"""Those that the page asks at once, at most."""
+
+
+def with_param(page: Page, door: str, name: str, value: str) -> None:
+    """Have the page ask a door with another value."""
+
+    def asked(route: Route) -> None:
+        route.continue_(url=re.sub(rf"\b{name}=[^&]*", f"{name}={value}", route.request.url))
+
+    page.route(re.compile(rf"/v1/{door}\?.*\b{name}="), asked)
+
+
+def test_everything_of_the_last_minutes_is_listed(browser: Browser, city: City) -> None:
+    """Pages of two instead of a thousand: however many there are, nothing between the first and now is left out."""
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.publish(bus)
+    city.subscribe(ann, "hall", HALL)
+    for turn in range(15):
+        city.move(bus, *(MIDDLE if turn % 2 == 0 else AWAY))
+    with looking(browser, city, DESKTOP) as page:
+        with_param(page, "notifications", "limit", "2")
+        enter(page, city, token)
+        expect(log(page).get_by_role("listitem")).to_have_count(15)
+        city.move(bus, *AWAY)
+        expect(log(page).get_by_role("listitem")).to_have_count(16)
+        expect(log(page).get_by_role("listitem").first).to_contain_text(f"{bus} left hall")
+
+
+def test_whoever_is_in_something_since_long_is_green(browser: Browser, city: City) -> None:
+    """Also in the last of many subscriptions, about which the page does not ask all at once."""
+    ann, bus, cab = fresh("ann"), fresh("bus"), fresh("cab")
+    token = city.enrol(ann)
+    city.publish(bus, cab)
+    for number in range(QUESTIONS * 2):
+        city.subscribe(ann, f"empty {number}", f"SELECT WHERE &location IN DISC({number} 0, 10 m)")
+    city.subscribe(ann, "hall", HALL)
+    city.move(bus, *MIDDLE)
+    city.move(cab, *AWAY)
+    asking: set[Request] = set()
+    together: list[int] = []
+
+    def begins(request: Request) -> None:
+        if request.url.endswith("/v1/query"):
+            asking.add(request)
+            together.append(len(asking))
+
+    def ends(response: Response) -> None:
+        asking.discard(response.request)
+
+    with looking(browser, city, DESKTOP) as page:
+        with_param(page, "notifications", "since", "2100-01-01T00:00:00Z")
+        page.on("request", begins)
+        page.on("response", ends)
+        enter(page, city, token)
+        expect(log(page).get_by_role("listitem")).to_have_count(0)
+        show(page, "Who")
+        expect(page.locator("#who-list li", has_text=bus)).to_have_class(re.compile("inside"))
+        expect(page.locator("#who-list li", has_text=cab)).not_to_have_class(re.compile("inside"))
+        assert len(together) == QUESTIONS * 2 + 1
+        assert max(together) <= QUESTIONS, "a broker has others to answer, too"
+
+
+def test_what_is_new_is_read_out_whatever_tab_is_open(browser: Browser, city: City) -> None:
+    ann, bus = fresh("ann"), fresh("bus")
+    crowd = [fresh("guest") for _ in range(12)]
+    token = city.enrol(ann)
+    city.publish(bus, *crowd)
+    city.subscribe(ann, "hall", HALL)
+    city.move(bus, *MIDDLE)
+    city.move(bus, *AWAY)
+    with looking(browser, city, DESKTOP) as page:
+        enter(page, city, token)
+        expect(row(page, f"{bus} left hall")).to_have_count(1)
+        expect(spoken(page)).to_have_attribute("role", "status")
+        show(page, "Zones")
+        city.move(bus, *MIDDLE)
+        expect(spoken(page)).to_have_text(f"{bus} entered hall.")
+        for name in crowd:
+            city.move(name, *MIDDLE)
+        expect(spoken(page)).to_have_text(f"{crowd[0]} entered hall. {crowd[1]} entered hall. 10 more.")
+        expect(page.locator("[aria-live]:has(li), [role=log]")).to_have_count(0)
