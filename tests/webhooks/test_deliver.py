@@ -24,6 +24,7 @@ from tests.webhooks.running import (
     delivering,
     event_of,
     ids,
+    ids_of,
     scene,
     status,
     until,
@@ -74,6 +75,29 @@ async def test_events_come_in_order_one_at_a_time(shared: NatsServer) -> None:
         assert endpoint.connections == 1
 
 
+@pytest.mark.parametrize(("before", "after"), [(5, None), (None, 5), (5, 2)])
+async def test_another_batch_while_it_fails_loses_nothing(
+    shared: NatsServer, before: int | None, after: int | None
+) -> None:
+    """Whoever repairs an endpoint may forget to say how many events it takes. Those that wait are sent as it is now."""
+    is_well = False
+
+    async def answer(_asked: Asked) -> bytes | None:
+        return status(204 if is_well else 503)
+
+    async with scene(shared) as at, Endpoint(answer) as endpoint:
+        await at.add(endpoint.url, batch=before)
+        told = await at.tell(7)
+        await until(lambda: len(endpoint.asked) >= 2)
+        await at.add(endpoint.url, batch=after)
+        is_well = True
+        endpoint.asked.clear()
+        await until(lambda: set(told) <= set(ids(endpoint)))
+        assert list(dict.fromkeys(ids(endpoint))) == told
+        assert await at.dead() == []
+        assert max(len(ids_of(asked)) for asked in endpoint.asked[1:]) <= (after or 1)
+
+
 async def test_batches(shared: NatsServer) -> None:
     holding = asyncio.Event()
 
@@ -100,7 +124,7 @@ async def test_it_begins_where_it_is_told_to(shared: NatsServer) -> None:
     async with scene(shared) as at, Endpoint() as now, Endpoint() as before:
         [first, second] = await at.tell(2)
         await at.add(now.url, "now")
-        await at.add(before.url, "before", after=0)
+        await at.add(before.url, "before", after="0")
         [third] = await at.tell()
         await came(before, 3)
         await came(now, 1)
@@ -403,7 +427,7 @@ async def test_the_client_for_programs(shared: NatsServer) -> None:
         Endpoint(answers(*[status(400)] * 4)) as endpoint,
         Client(at.door.url, f"token-{name}") as me,
     ):
-        made = await me.add_webhook("a", endpoint.url, batch=5, after=0)
+        made = await me.add_webhook("a", endpoint.url, batch=5, after="0")
         assert made["secret"].startswith("whsec_")
         assert "secret" not in await me.add_webhook("a", endpoint.url)
         assert [(hook["id"], hook["state"]) for hook in await me.webhooks()] == [("a", "active")]
@@ -446,6 +470,19 @@ def test_the_shell(shared: NatsServer) -> None:
         assert said[2] != said[0]
         assert said[3] == "resumed a\n"
         assert [hook["url"] for hook in json.loads(said[4])] == ["http://127.0.0.1:2/"]
+
+        def object_of(*words: str) -> dict[str, object]:
+            done = CliRunner().invoke(cli, ["webhook", *words, *where, "--json"], catch_exceptions=False)
+            found = json.loads(done.output)
+            assert isinstance(found, dict)
+            return {**found, "exit": done.exit_code}
+
+        rotated = object_of("rotate", "a")
+        assert (rotated["id"], str(rotated["secret"])[:6]) == ("a", "whsec_")
+        tested = object_of("test", "a")
+        assert (tested["outcome"], tested["exit"]) == ("away", 1)
+        removed = object_of("remove", "a")
+        assert (removed["id"], removed["state"], removed["exit"]) == ("a", "removed", 0)
 
     asyncio.run(serving(use))
 
@@ -491,8 +528,8 @@ async def test_each_has_its_own(shared: NatsServer) -> None:
         ({"url": "http://169.254.169.254/"}, "url", "may be called"),
         ({"url": "http://127.0.0.1/", "batch": 0}, "batch", "1 to 100"),
         ({"url": "http://127.0.0.1/", "batch": 101}, "batch", "1 to 100"),
-        ({"url": "http://127.0.0.1/", "after": 10**9}, "after", "none comes after"),
-        ({"url": "http://127.0.0.1/", "secret": "x"}, "", "secret"),
+        ({"url": "http://127.0.0.1/", "after": "7"}, "after", "is not a cursor"),
+        ({"url": "http://127.0.0.1/", "secret": "x"}, "secret", "secret"),
         ({}, "", "url"),
     ],
 )

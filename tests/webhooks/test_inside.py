@@ -14,15 +14,17 @@ from nearcast.bench.endpoints import Asked, Endpoint
 from nearcast.gateway.call import Settings
 from nearcast.gateway.grants import Role
 from nearcast.gateway.hooks import Hooks, new_hook
-from nearcast.gateway.identity import add_token, revoke
+from nearcast.gateway.identity import TokenFile, add_token, revoke
 from nearcast.gateway.letters import Letter, Letters
 from nearcast.gateway.link import Link
 from nearcast.log.server import NatsServer
 from nearcast.webhooks.policy import Kind
 from nearcast.webhooks.resolving import Found, Resolver
 from nearcast.webhooks.sending import Sender
-from tests.webhooks.running import QUICK, came, delivering, ids, scene, until_true
+from tests.gateway.running import fresh, gateway, teller
+from tests.webhooks.running import QUICK, Scene, came, delivering, ids, scene, until_true
 
+NDJSON = {"content-type": "application/x-ndjson"}
 REASON = "no address is known for this host that may be called"
 
 
@@ -188,26 +190,92 @@ async def test_one_record_that_cannot_be_read_is_not_the_others_trouble(server: 
         assert await Letters(link.log).counts() == {}
 
 
+async def test_one_whose_maker_has_no_token_is_shown_as_held_and_can_be_taken_over(
+    server: NatsServer, tmp_path: Path
+) -> None:
+    tokens, name = tmp_path / "tokens.json", fresh("ann")
+    ann, boss, chief = (
+        add_token(tokens, who, role)
+        for who, role in ((name, Role.CLIENT), ("boss", Role.OPERATOR), ("chief", Role.OPERATOR))
+    )
+    async with (
+        gateway(server.url, Settings(private=True), identities=TokenFile(tokens)) as door,
+        teller(server.url) as told,
+        Endpoint() as endpoint,
+    ):
+        me, operator, other = await door.bearer(ann), await door.bearer(boss), await door.bearer(chief)
+        scene_ = Scene(door, told, name, me)
+        made = await operator.put(f"/v1/webhooks/hook?client={name}", json={"url": endpoint.url})
+        assert made.raise_for_status().json()["state"] == "active"
+        with delivering(server.url, *QUICK, "--tokens", str(tokens)):
+            await scene_.tell()
+            await came(endpoint, 1)
+            revoke(tokens, client="boss")
+
+            async def held() -> bool:
+                return bool((await scene_.see())["state"] == "held")
+
+            async def counted() -> bool:
+                text = (await other.get("/v1/metrics/webhooks")).raise_for_status().text
+                return 'webhooks{state="held"} 1.0' in text and 'webhooks{state="paused"} 0.0' in text
+
+            await until_true(held)
+            await until_true(counted)
+            assert (await scene_.see())["reason"] == (
+                "made by boss, whose tokens do not allow it any more; add it again to take it over"
+            )
+            [listed] = (await me.get("/v1/webhooks")).json()["webhooks"]
+            assert listed["state"] == "held"
+            assert (await scene_.do("pause"))["state"] == "paused", "what was meant comes first"
+            assert (await scene_.do("resume"))["state"] == "held"
+            waiting = await scene_.tell(2)
+            taken = await scene_.add(endpoint.url)
+            assert taken["state"] == "active"
+            assert "secret" not in taken
+            await came(endpoint, 3)
+            assert ids(endpoint)[1:] == waiting
+
+
 async def test_forgetting_takes_the_webhooks_along(server: NatsServer) -> None:
-    """Whether or not a broker is there to forget the rest."""
     async with scene(server) as at, Endpoint() as endpoint:
-        await at.add(endpoint.url)
-        await at.do("pause")
-        await at.tell(3)
+        await at.told.answer()
+        operator, line = await at.door.client("operator"), {"op": "client", "client": at.name, "forget": True}
         with delivering(server.url):
-            removing = asyncio.ensure_future(at.http.delete("/v1/client", timeout=30))
-
-            async def none() -> bool:
-                return bool((await at.http.get("/v1/webhooks")).json() == {"webhooks": []})
-
-            await until_true(none)
-            removing.cancel()
+            for _ in range(2):
+                await at.add(endpoint.url)
+                await at.do("pause")
+                await at.tell(3)
+                assert (await at.http.delete("/v1/client")).status_code == 200
+                assert await none(at)
             await at.add(endpoint.url)
             await at.do("pause")
-            operator, line = await at.door.client("operator"), {"op": "client", "client": at.name, "forget": True}
             lines = json.dumps({"time": time.time(), **line})
-            said = await operator.post("/v1/positions", content=lines, headers={"content-type": "application/x-ndjson"})
-            said.raise_for_status()
-            assert await none()
+            (await operator.post("/v1/positions", content=lines, headers=NDJSON)).raise_for_status()
+            assert await none(at)
             await asyncio.sleep(0.5)
         assert endpoint.connections == 0
+
+
+async def none(at: Scene) -> bool:
+    return bool((await at.http.get("/v1/webhooks")).json() == {"webhooks": []})
+
+
+async def test_webhooks_stay_if_their_client_is_not_forgotten(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before it is; and if that is all that was done, trying again does the rest."""
+    monkeypatch.setattr("nearcast.gateway.app.BROKER", 0.3)
+    async with scene(server, Settings(private=True, rate=0.1)) as at:
+        made = await at.add("http://127.0.0.1:1/")
+        assert (await at.http.delete("/v1/client")).status_code == 429
+        operator, mine = await at.door.client("operator"), {"client": at.name}
+        assert (await operator.delete("/v1/client", params=mine)).status_code == 503, "no broker is there"
+        line = json.dumps({"op": "client", "time": 1, "client": at.name, "forget": True})
+        large = line.replace(",", "," + " " * 2**20, 1)
+        assert (await operator.post("/v1/positions", content=large, headers=NDJSON)).status_code == 413
+        assert (await at.see())["created"] == made["created"]
+        await at.told.answer()
+        at.told.refused = [{"index": 0, "kind": "client", "reason": "there is no client"}]
+        assert (await operator.delete("/v1/client", params=mine)).status_code == 200
+        assert await none(at)
+        assert (await operator.delete("/v1/client", params=mine)).status_code == 404

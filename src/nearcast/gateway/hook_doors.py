@@ -13,9 +13,9 @@ from starlette.responses import Response
 
 from nearcast.errors import GatewayError
 from nearcast.gateway.call import Call, answer
-from nearcast.gateway.grants import Action
-from nearcast.gateway.hooks import Hook, new_hook
+from nearcast.gateway.hooks import Hook, is_held, new_hook
 from nearcast.gateway.letters import Letter, Letters
+from nearcast.gateway.seal import BEGINNING
 from nearcast.gateway.targets import check_target
 from nearcast.log.subjects import hook_subject
 from nearcast.model.moment import MICROS, time_text
@@ -53,17 +53,17 @@ class Target(msgspec.Struct, forbid_unknown_fields=True):
 
     url: str
     batch: int | None = None
-    after: int | None = None
+    after: str | None = None
 
 
 class Webhook(msgspec.Struct, omit_defaults=True):
-    """A webhook as its client sees it. ``sequence`` is of the last event that is done with."""
+    """A webhook as its client sees it. ``cursor`` is of the last event that is done with."""
 
     id: str
     url: str
     state: str
     created: str
-    sequence: int
+    cursor: str
     batch: int | None = None
     reason: str = ""
     attempts: int = 0
@@ -81,14 +81,14 @@ class Webhooks(msgspec.Struct):
 class _Dead(Letter):
     """A dead letter, and its place among them."""
 
-    sequence: int = 0
+    cursor: str = ""
 
 
 class DeadLetters(msgspec.Struct):
-    """In order; ``next`` is the sequence to go on after."""
+    """In order; ``next`` is the cursor to go on after."""
 
     letters: list[_Dead]
-    next: int | None = None
+    next: str | None = None
 
 
 class Tested(msgspec.Struct, omit_defaults=True):
@@ -98,28 +98,32 @@ class Tested(msgspec.Struct, omit_defaults=True):
     reason: str = ""
 
 
-def _client(call: Call) -> str:
-    """Whose webhooks they are."""
-    call.who.must(Action.HOOK)
-    return call.client
-
-
 async def _shown(call: Call, hook: Hook, secret: str = "") -> Webhook:
     cursor = await call.gateway.hooks.cursor(hook)
     is_failing = cursor.attempts > 0 and cursor.since >= hook.resumed
+    state, reason = _state(call, hook, cursor.reason if is_failing else None)
     return Webhook(
         hook.id,
         hook.url,
-        "paused" if hook.paused is not None else "failing" if is_failing else "active",
+        state,
         _text(hook.created),
-        cursor.sequence,
+        call.gateway.hub.seal.now(cursor.sequence),
         hook.batch,
-        hook.paused if hook.paused is not None else cursor.reason if is_failing else "",
+        reason,
         cursor.attempts if is_failing else 0,
         _text(cursor.since) if is_failing else "",
         await (await _letters(call)).count(hook.number),
         secret,
     )
+
+
+def _state(call: Call, hook: Hook, trouble: str | None) -> tuple[str, str]:
+    """How a webhook is, and why. What was meant comes before what happened."""
+    if hook.paused is not None:
+        return "paused", hook.paused
+    if is_held(call.client, hook, call.gateway.identities.roles(hook.by)):
+        return "held", f"made by {hook.by}, whose tokens do not allow it any more; add it again to take it over"
+    return ("active", "") if trouble is None else ("failing", trouble)
 
 
 async def _letters(call: Call) -> Letters:
@@ -137,48 +141,46 @@ def _text(moment: float) -> str:
 
 async def put_webhook(call: Call) -> Response:
     """Its secret is in the answer if it is new."""
-    client, gateway = _client(call), call.gateway
+    client, gateway = call.client, call.gateway
     gateway.count(call.who, 1)
     wanted: Target = await call.decoded(Target)
     if wanted.batch is not None and not 1 <= wanted.batch <= BATCH:
         raise GatewayError(422, f"a request holds 1 to {BATCH} events, not {wanted.batch}", "batch")
     await check_target(wanted.url, private=gateway.settings.private)
-    last = (await gateway.hub.outbox.extent()).last
-    after = last if wanted.after is None else wanted.after
-    if not 0 <= after <= last:
-        raise GatewayError(422, f"events go from 0 to {last}, so none comes after {after}", "after")
+    seal = gateway.hub.seal
+    after = (await gateway.hub.outbox.extent()).last if wanted.after is None else seal.known(wanted.after)
     id_ = call.named("id")
     hook, is_new = await gateway.hooks.put(client, id_, new_hook(id_, wanted.url, after, call.who.client, wanted.batch))
     return answer(await _shown(call, hook, hook.secrets[0].value if is_new else ""))
 
 
 async def get_webhook(call: Call) -> Response:
-    return answer(await _shown(call, await call.gateway.hooks.find(_client(call), call.named("id"))))
+    return answer(await _shown(call, await call.gateway.hooks.find(call.client, call.named("id"))))
 
 
 async def get_webhooks(call: Call) -> Response:
-    found = await call.gateway.hooks.of(_client(call))
+    found = await call.gateway.hooks.of(call.client)
     return answer(Webhooks(await asyncio.gather(*(_shown(call, hook) for _, hook in sorted(found.items())))))
 
 
 async def delete_webhook(call: Call) -> Response:
-    hook = await call.gateway.hooks.remove(_client(call), call.named("id"))
-    return answer(Webhook(hook.id, hook.url, "removed", _text(hook.created), hook.after))
+    hook = await call.gateway.hooks.remove(call.client, call.named("id"))
+    return answer(Webhook(hook.id, hook.url, "removed", _text(hook.created), call.gateway.hub.seal.now(hook.after)))
 
 
 async def pause_webhook(call: Call) -> Response:
-    hook = await call.gateway.hooks.pause(_client(call), call.named("id"), f"paused by {call.who.client}")
+    hook = await call.gateway.hooks.pause(call.client, call.named("id"), f"paused by {call.who.client}")
     return answer(await _shown(call, hook))
 
 
 async def resume_webhook(call: Call) -> Response:
-    return answer(await _shown(call, await call.gateway.hooks.resume(_client(call), call.named("id"))))
+    return answer(await _shown(call, await call.gateway.hooks.resume(call.client, call.named("id"))))
 
 
 async def rotate_secret(call: Call) -> Response:
     """The new secret is in the answer; the old one is used beside it for a day."""
     call.gateway.count(call.who, 1)
-    hook = await call.gateway.hooks.rotate(_client(call), call.named("id"))
+    hook = await call.gateway.hooks.rotate(call.client, call.named("id"))
     return answer(await _shown(call, hook, hook.secrets[0].value))
 
 
@@ -186,16 +188,17 @@ async def rotate_secret(call: Call) -> Response:
 
 
 async def get_dead(call: Call) -> Response:
-    hook = await call.gateway.hooks.find(_client(call), call.named("id"))
-    after, most = call.number("after", 0), call.number("limit", LISTED, 1, LISTED)
+    hook = await call.gateway.hooks.find(call.client, call.named("id"))
+    seal, most = call.gateway.hub.seal, call.number("limit", LISTED, 1, LISTED)
+    after = seal.known(call.query.get("after", BEGINNING))
     found = await (await _letters(call)).read(hook.number, after, most)
-    letters = [_Dead(**msgspec.structs.asdict(letter), sequence=sequence) for sequence, letter in found.letters]
-    return answer(DeadLetters(letters, None if found.is_last else letters[-1].sequence))
+    letters = [_Dead(**msgspec.structs.asdict(letter), cursor=seal.event(place)) for place, letter in found.letters]
+    return answer(DeadLetters(letters, None if found.is_last else letters[-1].cursor))
 
 
 async def retry_dead(call: Call) -> Response:
     """All that are there; how it went is seen by whether they are still there."""
-    client, gateway = _client(call), call.gateway
+    client, gateway = call.client, call.gateway
     gateway.count(call.who, 1)
     hook = await gateway.hooks.find(client, call.named("id"))
     letters = await _letters(call)
@@ -215,9 +218,8 @@ class _Answer(msgspec.Struct):
 
 async def try_webhook(call: Call) -> Response:
     """Send something to try the endpoint with, once."""
-    client = _client(call)
     call.gateway.count(call.who, 1)
-    hook = await call.gateway.hooks.find(client, call.named("id"))
+    hook = await call.gateway.hooks.find(call.client, call.named("id"))
     said = msgspec.json.decode(await _asked(call, "test", msgspec.json.encode(hook.number)), type=_Answer)
     if said.error:
         raise GatewayError(said.status, said.error, retry_after=1)
@@ -226,7 +228,6 @@ async def try_webhook(call: Call) -> Response:
 
 async def get_hook_metrics(call: Call) -> Response:
     """Of the process that delivers, whichever gateway is asked."""
-    call.who.must(Action.MEASURE)
     return Response(await _asked(call, "metrics", b""), media_type="text/plain; version=1.0.0; charset=utf-8")
 
 

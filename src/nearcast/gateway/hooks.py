@@ -11,7 +11,7 @@ import re
 import secrets
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import msgspec
@@ -20,6 +20,7 @@ from nats.js import errors as stream_errors
 from nats.js.kv import KeyValue
 
 from nearcast.errors import GatewayError
+from nearcast.gateway.grants import GRANTS, Action, Role
 from nearcast.gateway.link import Link
 from nearcast.gateway.outbox import key_of, lazy_bucket
 from nearcast.log.client import Log
@@ -35,6 +36,7 @@ __all__ = [
     "Secret",
     "cursors_of",
     "hooks_of",
+    "is_held",
     "new_hook",
     "new_secret",
     "read_record",
@@ -77,7 +79,7 @@ class Hook(msgspec.Struct, omit_defaults=True):
     """The one in use comes first."""
     created: float
     by: str = ""
-    """Whose token made it."""
+    """Whose token made it, or last changed it."""
     batch: int | None = None
     """How many events a request holds at the most; None is a request an event."""
     paused: str | None = None
@@ -166,7 +168,8 @@ class Hooks:
     # ---- changes ---------------------------------------------------------------------------------
 
     async def put(self, client: str, id_: str, wanted: Hook) -> tuple[Hook, bool]:
-        """Make a webhook, or change where it goes; whether it is new. One that is there keeps its secret and place."""
+        """Make a webhook, or change where it goes; whether it is new. One that is there keeps its secret and place, and
+        is then by whoever changed it."""
         if not _ID.fullmatch(id_):
             raise GatewayError(422, "a webhook's id has 1 to 64 letters, digits, - and _", "id")
 
@@ -174,9 +177,11 @@ class Hooks:
             there = known.get(id_)
             if there is None and len(known) >= self._most:
                 raise GatewayError(409, f"a client has at most {self._most} webhooks; remove one first")
-            known[id_] = made = (
-                wanted if there is None else msgspec.structs.replace(there, url=wanted.url, batch=wanted.batch)
-            )
+            if there is not None:
+                made = msgspec.structs.replace(there, url=wanted.url, batch=wanted.batch, by=wanted.by)
+            else:
+                made = wanted
+            known[id_] = made
             return made, there is None
 
         return await self._change(client, change)
@@ -229,10 +234,12 @@ class Hooks:
 
         return await self._change(client, change)
 
-    async def forget(self, client: str) -> None:
-        """All of a client's."""
-        if await self.of(client):
-            await self._change(client, lambda known: known.clear())
+    async def forget(self, client: str) -> bool:
+        """All of a client's; whether there were any."""
+        if not await self.of(client):
+            return False
+        await self._change(client, lambda known: known.clear())
+        return True
 
     async def _change(self, client: str, by: Callable[[dict[str, Hook]], T]) -> T:
         log = self._link.log
@@ -263,6 +270,12 @@ def _found(known: dict[str, Hook], id_: str) -> Hook:
     if id_ not in known:
         raise GatewayError(404, f"there is no webhook {id_!r:.80}", "id")
     return known[id_]
+
+
+def is_held(client: str, hook: Hook, roles: Iterable[Role]) -> bool:
+    """Whether nothing is sent, as none of the roles that whoever made a client's webhook has now allows it."""
+    wanted = {Action.HOOK} if hook.by == client else {Action.HOOK, Action.ACT_FOR}
+    return not any(wanted <= GRANTS[role] for role in roles)
 
 
 def new_hook(id_: str, url: str, after: int, by: str, batch: int | None) -> Hook:

@@ -10,6 +10,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -83,6 +84,9 @@ class Identities(Protocol):
     def holds(self, who: Identity) -> bool:
         """Whether one who was identified still is who it was: streams stay open for long."""
 
+    def roles(self, client: str) -> AbstractSet[Role]:
+        """What the tokens are for that a client has now."""
+
     def issue(self, client: str, role: Role, seconds: float | None) -> str:
         """A new token."""
 
@@ -123,6 +127,7 @@ class TokenFile:
         self.path = Path(path)
         self._stamp = self._stamp_now()
         self._known = _known(self.path)
+        self._by_client = _by_client(self._known)
         self._looked = time.monotonic()
 
     def identify(self, token: str) -> Identity | None:
@@ -131,6 +136,11 @@ class TokenFile:
 
     def holds(self, who: Identity) -> bool:
         return self._of(who.token) == who
+
+    def roles(self, client: str) -> AbstractSet[Role]:
+        self._refresh()
+        now = time.time()
+        return {who.role for who, ends in self._by_client.get(client, ()) if now < ends}
 
     def issue(self, client: str, role: Role, seconds: float | None) -> str:
         return add_token(self.path, client, role, seconds)
@@ -159,7 +169,7 @@ class TokenFile:
                 self._known = _known(self.path)
             except ModelError:
                 return
-            self._stamp = stamp
+            self._by_client, self._stamp = _by_client(self._known), stamp
 
     def _stamp_now(self) -> tuple[int, int, int] | None:
         try:
@@ -173,6 +183,13 @@ def _known(path: Path) -> Mapping[str, tuple[Identity, float]]:
     return {
         digest: (Identity(entry.client, entry.role, digest), entry.ends) for digest, entry in read_tokens(path).items()
     }
+
+
+def _by_client(known: Mapping[str, tuple[Identity, float]]) -> Mapping[str, list[tuple[Identity, float]]]:
+    found: dict[str, list[tuple[Identity, float]]] = {}
+    for who, ends in known.values():
+        found.setdefault(who.client, []).append((who, ends))
+    return found
 
 
 def read_tokens(path: Path | str) -> dict[str, Entry]:

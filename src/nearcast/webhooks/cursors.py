@@ -1,5 +1,5 @@
-"""How far each webhook is, on disk after each request. Whoever writes names what he wrote before, so of two processes
-that both think they deliver, one finds out and stops."""
+"""How far each webhook is: with the NATS server after each request, and on disk a moment later. Whoever writes names
+what he wrote before, so of two processes that both think they deliver, one finds out and stops."""
 
 from __future__ import annotations
 

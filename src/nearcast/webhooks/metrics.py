@@ -44,6 +44,6 @@ class HookMetrics(FeedMetrics):
         self.hooks = Gauge("nearcast_webhooks", "Webhooks, by how they are.", ["state"], registry=registry)
         self.lag = Gauge(
             "nearcast_webhook_lag_seconds",
-            "How long the event has waited that waits longest, of webhooks that are not paused.",
+            "How long the event has waited that waits longest, of webhooks that are not paused or held.",
             registry=registry,
         )

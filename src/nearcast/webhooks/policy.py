@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
 from nearcast.gateway.hooks import HookCursor
+from nearcast.later import seconds_until
 
 __all__ = ["Kind", "Outcome", "Policy", "outcome_of"]
 
@@ -46,18 +46,7 @@ def outcome_of(status: int, retry_after: str | None, now: float) -> Outcome:
     if 300 <= status < 400:
         return Outcome(Kind.REFUSED, f"{reason}; redirects are not followed")
     kind = Kind.REFUSED if 400 <= status < 500 and status not in LATER else Kind.AWAY
-    return Outcome(kind, reason, _seconds(retry_after, now))
-
-
-def _seconds(retry_after: str | None, now: float) -> float | None:
-    """Of a header that has seconds, or a date as HTTP writes it; what is neither says nothing."""
-    text = (retry_after or "").strip()
-    if text.isdecimal() and text.isascii():
-        return float(text[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
-    except (ValueError, TypeError, OverflowError):
-        return None
+    return Outcome(kind, reason, seconds_until(retry_after, now))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from nearcast.webhooks.makers import Makers
 from nearcast.webhooks.metrics import HookMetrics
 from nearcast.webhooks.policy import Policy
 from nearcast.webhooks.sending import Sender
-from nearcast.webhooks.worker import MOST_BYTES, MOST_EVENTS, Tools, Worker
+from nearcast.webhooks.worker import DELIVERING, MOST_BYTES, MOST_EVENTS, STATES, Tools, Worker
 
 __all__ = ["Service", "Settings"]
 
@@ -254,14 +254,13 @@ class Term:
 
     def _begin(self, client: str, hook: Hook) -> None:
         assert self._tools is not None
-        if hook.paused is None and not self._makers.may(client, hook):
-            hook = msgspec.structs.replace(hook, paused="whoever made it has no token any more")
+        is_held = not self._makers.may(client, hook)
         if hook.number in self._workers:
             there, _ = self._workers[hook.number]
-            if there.hook != hook:
-                there.change(hook)
+            if (there.hook, there.is_held) != (hook, is_held):
+                there.change(hook, is_held=is_held)
             return
-        worker = Worker(self._tools, client, hook)
+        worker = Worker(self._tools, client, hook, is_held=is_held)
         self._workers[hook.number] = worker, asyncio.create_task(self._work(worker))
 
     def _end(self, number: str) -> None:
@@ -319,12 +318,11 @@ class Term:
 
     async def _measure(self, _payload: bytes) -> bytes:
         """How things are, then all that was counted."""
-        states = dict.fromkeys(("active", "failing", "paused"), 0)
+        states = dict.fromkeys(STATES, 0)
         oldest = now = time.time()
         for worker, _ in self._workers.values():
-            state = "paused" if worker.hook.paused is not None else "failing" if worker.is_failing else "active"
-            states[state] += 1
-            if state != "paused" and worker.head is not None and worker.head.stored:
+            states[worker.state] += 1
+            if worker.state in DELIVERING and worker.head is not None and worker.head.stored:
                 oldest = min(oldest, worker.head.stored)
         for state, count in states.items():
             self._metrics.hooks.labels(state).set(count)

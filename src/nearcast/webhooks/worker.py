@@ -1,8 +1,9 @@
 """One webhook: its events in order, one request at a time, whatever the endpoint does.
 
 What comes first is tried until the endpoint takes it or it is given up and becomes a dead letter; only then comes the
-next. How far it is and what went wrong is on disk after each request, so whoever takes over goes on there: what was on
-its way is sent again with the same key, and nothing else is.
+next. How far it is and what went wrong is with the NATS server after each request, so whoever takes over goes on there:
+what was on its way is sent again with the same key, and nothing else is. The server has it on disk a moment later, so
+one that is killed may have forgotten the last of it, and that is sent again, too.
 
 While an endpoint is in trouble no more than that one request is kept in memory; what waits behind it is in the stream.
 """
@@ -31,7 +32,7 @@ from nearcast.webhooks.metrics import HookMetrics
 from nearcast.webhooks.policy import Kind, Outcome, Policy
 from nearcast.webhooks.signing import key_of, signed
 
-__all__ = ["MOST_BYTES", "MOST_EVENTS", "Post", "Tools", "Worker"]
+__all__ = ["DELIVERING", "MOST_BYTES", "MOST_EVENTS", "STATES", "Post", "Tools", "Worker"]
 
 ONE, SEVERAL = "application/cloudevents+json; charset=utf-8", "application/cloudevents-batch+json; charset=utf-8"
 MOST_EVENTS = 100
@@ -40,6 +41,9 @@ MOST_BYTES = 2**20
 """Of one request, unless a single event has more."""
 QUIET = 15.0
 """Seconds after which one that was told nothing writes down how far the stream is, lest that be taken for a gap."""
+DELIVERING = ("active", "failing")
+STATES = (*DELIVERING, "paused", "held")
+"""How a webhook may be."""
 LETTERS = 50
 """Dead letters that are read at a time."""
 logger = logging.getLogger(__name__)
@@ -73,8 +77,8 @@ class _Ending(Exception):
 class Worker:
     """Delivers for one webhook until it is cancelled. ``change`` says that the webhook is not what it was."""
 
-    def __init__(self, tools: Tools, client: str, hook: Hook) -> None:
-        self.client, self.hook = client, hook
+    def __init__(self, tools: Tools, client: str, hook: Hook, *, is_held: bool = False) -> None:
+        self.client, self.hook, self.is_held = client, hook, is_held
         self.head: Event | None = None
         """What is on its way, or is waited for."""
         self._tools = tools
@@ -88,11 +92,16 @@ class Worker:
         """What was read and comes after that."""
 
     @property
-    def is_failing(self) -> bool:
-        return self._place is not None and self._place.cursor.attempts > 0
+    def state(self) -> str:
+        """One of `STATES`, as its client is shown it."""
+        if self.hook.paused is not None:
+            return "paused"
+        if self.is_held:
+            return "held"
+        return "failing" if self._place is not None and self._place.cursor.attempts > 0 else "active"
 
-    def change(self, hook: Hook) -> None:
-        self.hook = hook
+    def change(self, hook: Hook, *, is_held: bool) -> None:
+        self.hook, self.is_held = hook, is_held
         self._changed.set()
         if self._feed is not None:
             self._feed.fall_behind()
@@ -102,7 +111,7 @@ class Worker:
         self._is_ending = True
         if self._feed is not None and self.head is None and not self._waiting:
             self._quiet = self._feed.reached
-        self.change(self.hook)
+        self.change(self.hook, is_held=self.is_held)
 
     async def run(self) -> None:
         """A `LogError` ends it, for whoever runs it to begin again."""
@@ -140,14 +149,19 @@ class Worker:
         return batch
 
     async def _deliver(self, batch: list[Event]) -> None:
-        """Until it is taken, given up, or the webhook is paused; then the feed goes back to where the cursor is."""
-        self.head = batch[0]
-        if self.hook.batch is not None and batch[-1].sequence > max(self._cursor.until, self._cursor.sequence):
+        """Until it is taken, given up, or the webhook is paused; then the feed goes back to where the cursor is. If
+        there may be more or fewer in a request now, the next ones are made anew."""
+        self.head, most = batch[0], self.hook.batch
+        if most is not None and batch[-1].sequence > max(self._cursor.until, self._cursor.sequence):
             self._cursor.until = batch[-1].sequence
             await self._write()
         is_done = False
         while not is_done and not await self._until_active():
-            outcome = await self._send(batch)
+            if self.hook.batch != most:
+                self._waiting.extendleft(reversed(batch))
+                self.head, self._cursor.until = None, 0
+                return
+            outcome = await self._send(batch, is_list=most is not None)
             match outcome.kind:
                 case Kind.DELIVERED:
                     await self._done(batch)
@@ -227,15 +241,14 @@ class Worker:
 
     # ---- requests --------------------------------------------------------------------------------
 
-    async def _send(self, batch: Sequence[Event], key: str | None = None) -> Outcome:
-        """One request. It is not begun without the lease."""
+    async def _send(self, batch: Sequence[Event], key: str | None = None, *, is_list: bool) -> Outcome:
+        """One request, with a list of events, or with the only one. It is not begun without the lease."""
         await self._tools.held()
         hook, began, metrics = self.hook, time.perf_counter(), self._tools.metrics
-        is_batch = hook.batch is not None
-        body = b"[" + b",".join(event.body for event in batch) + b"]" if is_batch else batch[0].body
+        body = b"[" + b",".join(event.body for event in batch) + b"]" if is_list else batch[0].body
         key = key or key_of(hook.number, [event.id for event in batch])
         headers = {
-            "Content-Type": SEVERAL if is_batch else ONE,
+            "Content-Type": SEVERAL if is_list else ONE,
             **signed(key, time.time(), body, hook.secrets),
         }
         outcome = await self._tools.sender.post(hook.url, headers, body)
@@ -246,14 +259,15 @@ class Worker:
     async def test(self) -> Outcome:
         """Something to try an endpoint with, beside all else."""
         id_ = f"test-{random.getrandbits(64):016x}"
-        return await self._send([trial_event(id_, self.hook.id, _text(time.time()))])
+        trial = trial_event(id_, self.hook.id, _text(time.time()))
+        return await self._send([trial], is_list=self.hook.batch is not None)
 
     # ---- pauses ----------------------------------------------------------------------------------
 
     @property
     def _is_idle(self) -> bool:
         """Nothing is to be sent now."""
-        return self.hook.paused is not None or self._is_ending
+        return self.hook.paused is not None or self.is_held or self._is_ending
 
     async def _until_active(self) -> bool:
         """Whether it was paused meanwhile. Then nothing was kept, and the feed begins again where the cursor is."""
@@ -298,7 +312,7 @@ class Worker:
     async def _retry(self, sequence: int, letter: Letter) -> bool:
         """Whether the endpoint is away."""
         event = Event(0, bytes(letter.event))
-        outcome = await self._send([event], letter.key)
+        outcome = await self._send([event], letter.key, is_list=self.hook.batch is not None)
         letters, number = self._tools.letters, self.hook.number
         match outcome.kind:
             case Kind.DELIVERED:
