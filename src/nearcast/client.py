@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from nearcast.errors import GatewayError
+from nearcast.later import seconds_until
 
 __all__ = ["Client", "Event"]
 
@@ -38,6 +40,8 @@ SOON, LATE = 0.05, 2.0
 """Seconds before a lost connection is tried again: at first, and at most."""
 TRYING = 15.0
 """Seconds for which a request is tried that the gateway cannot take just then, or does not hear."""
+AGAIN = frozenset({429, 502, 503, 504})
+"""What is answered to a request that cannot be taken just then. Only with 429 is it certain that it was not done."""
 PATIENCE = 30.0
 ACK = 0.2
 """Seconds between two acks, at least."""
@@ -49,9 +53,9 @@ Scalar = bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a client is told. ``data`` is the notification; of a gap it says what is missing."""
+    """Something that a client is told. ``data`` is the notification. ``cursor`` is where one is who has heard it."""
 
-    sequence: int
+    cursor: str
     id: str
     kind: str
     """``enter``, ``leave``, ``snapshot``, ``reading``, ``update``, or ``gap``."""
@@ -63,9 +67,9 @@ class _CloudEvent(msgspec.Struct):
     id: str = ""
     type: str = ""
     time: str = ""
-    sequence: str = ""
+    cursor: str = ""
     data: dict[str, Any] = {}
-    at: int | None = None
+    at: str = ""
 
 
 _event = msgspec.json.Decoder(_CloudEvent)
@@ -93,9 +97,9 @@ class Client:
         self._http: httpx.AsyncClient | None = None
         self._moves: list[_Waiting] = []
         self._mover: asyncio.Task[None] | None = None
-        self._heard: int | None = None
-        """The last event that was handed out."""
-        self._acked = 0
+        self._heard: str | None = None
+        """The cursor of the last event that was handed out."""
+        self._acked: str | None = None
 
     async def __aenter__(self) -> Self:
         self._http = httpx.AsyncClient(base_url=self.url, headers=self._headers, params=self._for, timeout=PATIENCE)
@@ -107,9 +111,9 @@ class Client:
         """Whoever leaves without an error has heard all that was handed out."""
         if self._mover is not None:
             await asyncio.wait([self._mover])
-        if kind is None and (self._heard or 0) > self._acked:
+        if kind is None and self._heard != self._acked:
             with suppress(GatewayError):
-                await self._ask("PUT", "/v1/cursor", json={"sequence": self._heard})
+                await self._ask("PUT", "/v1/cursor", json={"cursor": self._heard})
         if self._http is not None:
             await self._http.aclose()
             self._http = None
@@ -147,11 +151,13 @@ class Client:
         """Ask to be told, or ask otherwise, by a statement of the language."""
         return await self._put("subscriptions", id, text)
 
-    async def retract(self, id: str) -> None:  # noqa: A002
-        await self._ask("DELETE", f"/v1/publications/{quote(id, safe='')}")
+    async def retract(self, id: str) -> int:  # noqa: A002
+        """Take back what one published."""
+        return int((await self._ask("DELETE", f"/v1/publications/{quote(id, safe='')}"))["sequence"])
 
-    async def unsubscribe(self, id: str) -> None:  # noqa: A002
-        await self._ask("DELETE", f"/v1/subscriptions/{quote(id, safe='')}")
+    async def unsubscribe(self, id: str) -> int:  # noqa: A002
+        """Ask no more."""
+        return int((await self._ask("DELETE", f"/v1/subscriptions/{quote(id, safe='')}"))["sequence"])
 
     async def emit(self, publication: str, value: Scalar | None = None, **values: Scalar) -> int:
         """A reading of a source: ``value`` is ``@``, others are ``@name``."""
@@ -167,6 +173,16 @@ class Client:
         await self._ask("DELETE", "/v1/client")
 
     # ---- what one asks ---------------------------------------------------------------------------
+
+    async def publications(self) -> list[Any]:
+        """All that one publishes: the ``id`` and the ``text`` of each."""
+        found: list[Any] = (await self._ask("GET", "/v1/publications"))["publications"]
+        return found
+
+    async def subscriptions(self) -> list[Any]:
+        """All that one asked to be told of: the ``id`` and the ``text`` of each."""
+        found: list[Any] = (await self._ask("GET", "/v1/subscriptions"))["subscriptions"]
+        return found
 
     async def query(self, text: str) -> Any:
         """What matches now, by the text of a subscription."""
@@ -184,13 +200,14 @@ class Client:
         """Whether the log and a broker answer; an operator is also told how they are."""
         return await self._ask("GET", "/v1/health")
 
-    async def events(self, after: int | None = None) -> AsyncGenerator[Event, None]:
-        """What one is told, in order and for ever: after a sequence, or where one was, or where one's cursor is.
+    async def events(self, after: str | None = None) -> AsyncGenerator[Event, None]:
+        """What one is told, in order and for ever: after a cursor, or where one was, or where one's own cursor is.
+        ``"0"`` is before all that is kept.
 
         An event counts as heard when the next one is asked for, or when the client is left without an error.
         """
         if after is not None:
-            self._heard = after
+            self._heard = self._acked = after
         wait = SOON
         while True:
             try:
@@ -204,7 +221,7 @@ class Client:
 
     # ---- webhooks --------------------------------------------------------------------------------
 
-    async def add_webhook(self, id_: str, url: str, *, batch: int | None = None, after: int | None = None) -> Any:
+    async def add_webhook(self, id_: str, url: str, *, batch: int | None = None, after: str | None = None) -> Any:
         """Have events sent to a URL: one a request, or up to ``batch`` as a list. The answer has the secret that they
         are signed with, if the webhook is new; it is not shown again."""
         given = {"batch": batch, "after": after}
@@ -236,7 +253,7 @@ class Client:
 
     async def dead_letters(self, id_: str) -> AsyncIterator[Any]:
         """What could not be delivered, in order, with the reasons."""
-        after: int | None = 0
+        after: str | None = "0"
         while after is not None:
             page = await self._ask("GET", f"{_hook(id_)}/dead", params={**self._for, "after": after})
             for letter in page["letters"]:
@@ -247,13 +264,14 @@ class Client:
         """Each once more; those that are refused again stay."""
         return await self._ask("POST", f"{_hook(id_)}/dead/retry")
 
-    async def remove_webhook(self, id_: str) -> None:
-        await self._ask("DELETE", _hook(id_))
+    async def remove_webhook(self, id_: str) -> Any:
+        """What it was."""
+        return await self._ask("DELETE", _hook(id_))
 
     # ---- the wires -------------------------------------------------------------------------------
 
     async def _connected(self) -> ClientConnection:
-        place = {} if self._heard is None else {"after": str(self._heard)}
+        place = {} if self._heard is None else {"after": self._heard}
         query = str(httpx.QueryParams({**self._for, **place}))
         url = "ws" + self.url.removeprefix("http") + "/v1/ws" + (f"?{query}" if query else "")
         try:
@@ -270,15 +288,15 @@ class Client:
         due = clock()
         async for message in socket:
             found = _event.decode(message)
-            if found.sequence:
-                self._heard = int(found.sequence)
+            if found.cursor:
+                self._heard = found.cursor
                 kind = found.type.removeprefix("nearcast.")
                 yield Event(self._heard, found.id, kind, found.time, found.data)
-            elif found.at is not None:
-                self._heard = max(self._heard or 0, found.at)
-            if clock() > due and (self._heard or 0) > self._acked:
-                await socket.send(f'{{"ack":{self._heard}}}')
-                self._acked, due = self._heard or 0, clock() + ACK
+            elif found.at:
+                self._heard = found.at
+            if clock() > due and self._heard != self._acked:
+                await socket.send(f'{{"ack":"{self._heard}"}}')
+                self._acked, due = self._heard, clock() + ACK
 
     async def _send_moves(self) -> None:
         while self._moves:
@@ -302,8 +320,8 @@ class Client:
         return int(answer["sequence"])
 
     async def _ask(self, method: str, path: str, *, is_safe: bool = True, **body: Any) -> Any:
-        """A request, tried again while the gateway is away or says to; but one that is not safe to do twice only if it
-        was not done."""
+        """A request, tried again while the gateway is away, or says so, or a proxy does; but one that is not safe to do
+        twice only if it was not done."""
         if self._http is None:
             raise GatewayError(503, "the client is not open; use it as `async with Client(url, token) as me`")
         wait, clock = SOON, asyncio.get_running_loop().time
@@ -320,7 +338,7 @@ class Client:
                 refusal = _refused(response.status_code, response.content, response.headers.get("retry-after"))
                 is_undone = refusal.status == 429
             pause = max(wait * random.uniform(0.5, 1.5), refusal.retry_after or 0)
-            if refusal.status not in (429, 503) or not (is_safe or is_undone) or clock() + pause > until:
+            if refusal.status not in AGAIN or not (is_safe or is_undone) or clock() + pause > until:
                 raise refusal
             await asyncio.sleep(pause)
             wait = min(LATE, wait * 2)
@@ -336,7 +354,7 @@ def _refused(status: int, body: bytes, retry_after: str | None = None) -> Gatewa
         reason, field_ = said["detail"], said.get("field", "")
     except (msgspec.DecodeError, KeyError, TypeError):
         reason, field_ = f"the gateway answered {status}", ""
-    return GatewayError(status, reason, field_, retry_after=float(retry_after) if retry_after else None)
+    return GatewayError(status, reason, field_, retry_after=seconds_until(retry_after, time.time()))
 
 
 def _fault(fault: Mapping[str, Any] | None) -> GatewayError | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearcast.shell import as_json
+from nearcast.shell import DATA, as_json
 from nearcast.shell import connected as _connected
 from nearcast.shell import do as _do
 from nearcast.shell import say as _say
@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # what speaks HTTP is loaded by whoever does
 
 __all__ = ["COMMANDS"]
 
-DATA = Path("nearcast-data")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DOORS = {"mqtt": "phones come in", "nats": "NATS is"}
 
@@ -34,7 +33,7 @@ DOORS = {"mqtt": "phones come in", "nats": "NATS is"}
 
 
 @click.command()
-@click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True)
+@DATA
 @click.option("--nats", envvar="NEARCAST_NATS", help="A NATS server or cluster that runs; else one is started.")
 @click.option("--brokers", type=click.IntRange(1, 10), default=2, show_default=True, help="One tells, the others wait.")
 @click.option("--host", default="127.0.0.1", show_default=True)
@@ -70,7 +69,7 @@ def serve(as_json: bool, **options: Any) -> None:
 @click.command()
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file.")
 @click.option("--nats", envvar="NEARCAST_NATS", help="The NATS server or cluster; else that of --data.")
-@click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True)
+@DATA
 @as_json
 def export(out: Path, nats: str | None, data: Path, as_json: bool) -> None:
     """Write the log of a broker into a file of ops, for a backup, `run --ops` or `backtest --ops`."""
@@ -110,6 +109,44 @@ def subscribe(name: str, text: str, as_json: bool, **where: Any) -> None:
     _say({"sequence": sequence}, f"subscribed {name}", as_json)
 
 
+@click.command()
+@click.argument("name")
+@_connected
+@as_json
+def retract(name: str, as_json: bool, **where: Any) -> None:
+    """Take back the publication NAME."""
+    sequence = _do(doing=lambda me: me.retract(name), **where)
+    _say({"sequence": sequence}, f"retracted {name}", as_json)
+
+
+@click.command()
+@click.argument("name")
+@_connected
+@as_json
+def unsubscribe(name: str, as_json: bool, **where: Any) -> None:
+    """Be told no more by the subscription NAME."""
+    sequence = _do(doing=lambda me: me.unsubscribe(name), **where)
+    _say({"sequence": sequence}, f"unsubscribed {name}", as_json)
+
+
+@click.command()
+@_connected
+@as_json
+def statements(as_json: bool, **where: Any) -> None:
+    """List one's publications and subscriptions, by name."""
+
+    async def listing(me: Client) -> dict[str, list[Any]]:
+        return {"publications": await me.publications(), "subscriptions": await me.subscriptions()}
+
+    found = _do(doing=listing, **where)
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for kind, some in found.items():
+        for statement in some:
+            click.echo(f"{kind.removesuffix('s'):12}  {statement['id']}  {statement['text']}")
+
+
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("lon", type=float, required=False)
 @click.argument("lat", type=float, required=False)
@@ -134,11 +171,11 @@ def move(
 
 
 @click.command()
-@click.option("--after", type=int, help="Go on after this sequence; else where one left off.")
+@click.option("--after", metavar="CURSOR", help="Go on after an event's cursor, or 0; else where one left off.")
 @click.option("--count", type=click.IntRange(min=1), help="Stop after so many.")
 @_connected
 @as_json
-def watch(after: int | None, count: int | None, as_json: bool, **where: Any) -> None:
+def watch(after: str | None, count: int | None, as_json: bool, **where: Any) -> None:
     """Print events as they happen, one a line, until interrupted."""
 
     async def watching(me: Client) -> None:
@@ -158,7 +195,7 @@ def watch(after: int | None, count: int | None, as_json: bool, **where: Any) -> 
 
 
 def _event_json(event: Event) -> str:
-    said = {"sequence": event.sequence, "id": event.id, "kind": event.kind, "time": event.time}
+    said = {"cursor": event.cursor, "id": event.id, "kind": event.kind, "time": event.time}
     return json.dumps({**said, "data": dict(event.data)})
 
 
@@ -180,9 +217,10 @@ def query(text: str, as_json: bool, **where: Any) -> None:
     if as_json:
         click.echo(json.dumps(found))
         return
-    for notification in found.get("notifications", found.get("matches", ())):
+    for notification in found["notifications"]:
         about = (notification.get(name) for name in ("publisher", "publication", "region", "peer"))
         click.echo(" ".join(str(name) for name in about if name))
 
 
-COMMANDS = [serve, *TOKEN_COMMANDS, export, publish, subscribe, move, watch, query, webhook]
+SAYING = [publish, retract, subscribe, unsubscribe, statements, move]
+COMMANDS = [serve, *TOKEN_COMMANDS, export, *SAYING, watch, query, webhook]

@@ -7,6 +7,7 @@ nobody else can see it.
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import os
 import signal
@@ -15,9 +16,11 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -45,6 +48,8 @@ TOKENS = 0.5
 """Seconds between two looks at who may connect to the NATS server,"""
 AGAIN = 5.0
 """and before one that did not take it is told again."""
+GATEWAY, PHONES = "gateway", "phones"
+"""The children that others come to."""
 LARGEST = 8 * 2**20
 """Bytes of a message, so that regions of any sensible size fit. Servers recommend no more."""
 
@@ -115,8 +120,12 @@ class _Child:
                 start_new_session=True,
             )
 
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def end(self) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None and self.is_running:
             self.process.terminate()
 
     def ended(self) -> None:
@@ -154,7 +163,7 @@ async def _serve(plan: Plan, say: Callable[[str], None], ready: Callable[[Mappin
                 await server.keep(say)
             for child in children:
                 child.keep(say)
-            if not is_ready and await _is_well(plan):
+            if not is_ready and await _is_well(plan, children):
                 is_ready = True
                 ready({**_where(plan), **({"token": token} if token else {})})
             try:
@@ -184,10 +193,47 @@ def _checked(plan: Plan, say: Callable[[str], None]) -> Plan:
             raise LogError(f"{plan.tls_cert} and {key} are not a certificate and its key: {error}") from None
     elif not _is_near(plan.host):
         say(f"warning: {plan.host} is not this machine, so tokens can be read on their way; name a --tls-cert")
-    port, mqtt, nats_port = (
-        port if port is None else port or free_port(plan.host) for port in (plan.port, plan.mqtt, plan.nats_port)
-    )
+    return _with_ports(plan)
+
+
+def _with_ports(plan: Plan) -> Plan:
+    """Each can be listened on, and 0 is one that is free. A child that finds its port taken would begin again for ever,
+    while whoever has it answers in its place."""
+    with ExitStack() as held:  # all at a time, so that none is named or chosen twice
+        port, mqtt, nats_port = (
+            port if port is None else _held_port(plan.host, port, option, held)
+            for port, option in ((plan.port, "--port"), (plan.mqtt, "--mqtt"), (plan.nats_port, "--nats-port"))
+        )
     return replace(plan, port=port or 0, mqtt=mqtt, nats_port=nats_port)
+
+
+def _held_port(host: str, port: int, option: str, held: ExitStack) -> int:
+    """Listen at every address of a host, as a server there will; but not by a protocol that this machine has not."""
+    refusals: list[OSError] = []
+    addresses = _addresses(host)
+    for family, address in addresses:
+        try:
+            listening = socket.create_server((address[0], port, *address[2:]), family=family)
+        except OSError as error:
+            refusals.append(error)
+        else:
+            port = held.enter_context(listening).getsockname()[1]
+    serious = [error for error in refusals if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)]
+    if serious:
+        is_taken = serious[0].errno == errno.EADDRINUSE
+        why = "is in use" if is_taken else f"cannot be listened on ({os.strerror(serious[0].errno or 0)})"
+        raise LogError(f"port {port} of {host} {why}; name another with {option}")
+    if len(refusals) == len(addresses):
+        raise LogError(f"{host} is not an address of this machine; name another with --host")
+    return port
+
+
+def _addresses(host: str) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise LogError(f"{host} is not known here ({error.strerror}); name another with --host") from None
+    return [(family, address) for family, *_, address in found]
 
 
 def _is_near(host: str) -> bool:
@@ -233,9 +279,9 @@ def _children(plan: Plan, nats: str, tokens: Path, upstream: int | None) -> list
     if plan.tls_cert is not None and plan.nats_port is not None:
         env[CERT] = str(plan.tls_cert)
     commands = {f"broker {number}": broker for number in range(1, plan.brokers + 1)}
-    commands |= {"gateway": gateway, "webhooks": webhooks}
+    commands |= {GATEWAY: gateway, "webhooks": webhooks}
     if plan.mqtt is not None:
-        commands["phones"] = phones
+        commands[PHONES] = phones
     return [_Child(name, command, env) for name, command in commands.items()]
 
 
@@ -245,8 +291,8 @@ def free_port(host: str) -> int:
         return int(found.getsockname()[1])
 
 
-async def _is_well(plan: Plan) -> bool:
-    """Whether a broker answers through the gateway, and phones can come in."""
+async def _is_well(plan: Plan, children: Iterable[_Child]) -> bool:
+    """Whether a broker answers through the gateway, which is ours, and phones can come in."""
     verify = trusting(plan.tls_cert) if plan.tls_cert else False
     try:
         async with httpx.AsyncClient(timeout=1, verify=verify) as client:
@@ -257,7 +303,7 @@ async def _is_well(plan: Plan) -> bool:
                 pass
     except (httpx.HTTPError, OSError):
         return False
-    return True
+    return all(child.is_running for child in children if child.name in (GATEWAY, PHONES))
 
 
 class _Server:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,9 +13,12 @@ import click
 if TYPE_CHECKING:  # what speaks HTTP is loaded by whoever does
     from nearcast.client import Client
 
-__all__ = ["FILE", "LATENESS", "as_json", "connected", "do", "say"]
+__all__ = ["DATA", "FILE", "LATENESS", "as_json", "connected", "do", "say"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+DATA = click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), default=Path("nearcast-data"), show_default=True
+)
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True)
 LATENESS = click.option(
     "--lateness", type=click.FloatRange(min=0), default=0.0, help="Seconds that fixes are held back and sorted."

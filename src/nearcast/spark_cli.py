@@ -216,15 +216,15 @@ def _renamed(columns: str) -> dict[str, str]:
 @click.option("--layer", "layers", multiple=True, metavar="NAME=FILE", help="A layer from GeoJSON or GeoParquet.")
 @click.option("--subscriptions", type=FILE, help="Statements that hold from the first op on.")
 @click.option("--pairs", metavar="DISTANCE", help="Watch every two clients within a distance, such as 100m.")
-@click.option("--columns", metavar="NAME=COLUMN,...", default="", help="Other names of columns: client=cab,time=ts.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Where the results go.")
+@COLUMNS
+@OUT
 @click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), help="What a restart goes on from.")
 @click.option("--to-nats", metavar="URL", help="Tell subscribers too, through a NATS server.")
 @click.option("--most", type=click.IntRange(min=1), help="Messages, or files, in a micro-batch.")
 @click.option("--shards", type=click.IntRange(min=0), help="Kernels that share the clients; one a core unless told.")
 @click.option("--slices", type=click.IntRange(min=0), default=1, help="Kernels for what looks at several clients.")
 @click.option("--once", is_flag=True, help="Stop when all that is there has been taken.")
-@click.option("--master", help="A Spark cluster; this machine unless told.")
+@MASTER
 @LATENESS
 @as_json
 def stream(  # noqa: PLR0913, PLR0917  # an option each
@@ -243,10 +243,10 @@ def stream(  # noqa: PLR0913, PLR0917  # an option each
         raise click.UsageError("give one of --nats, --folder and --fixes")
     with _warnings_said():
         defined = definitions_from([_named(text, "--layer") for text in layers], subscriptions, pairs)
-    renamed = dict(_named(text, "--columns") for text in columns.split(",") if text.strip())
     job = Stream(
         out, checkpoint or out / "_checkpoint", nats=nats, folder=folder, fixes=fixes, definitions=defined,
-        columns=renamed, to_nats=to_nats, most=most, shards=shards, slices=slices, lateness=micros(lateness), once=once,
+        columns=_renamed(columns), to_nats=to_nats, most=most, shards=shards, slices=slices,
+        lateness=micros(lateness), once=once,
     )  # fmt: skip
     progress = _Progress(as_json)
     counts = run_stream(spark_session("nearcast stream", master), job, progress)

@@ -11,19 +11,18 @@ import click
 from nearcast.errors import LanguageError
 from nearcast.gateway.grants import Role
 from nearcast.model.moment import MICROS
-from nearcast.shell import as_json, say
+from nearcast.shell import DATA, as_json, say
 
 __all__ = ["COMMANDS"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-DATA = Path("nearcast-data")
 
 
 def _file(command: F) -> F:
     """The options that say which file it is."""
     for option in (
         click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="The file; else of --data."),
-        click.option("--data", type=click.Path(file_okay=False, path_type=Path), default=DATA, show_default=True),
+        DATA,
     ):
         command = option(command)
     return command

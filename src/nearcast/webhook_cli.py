@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,10 +25,10 @@ def webhook() -> None:
 @click.argument("name")
 @click.argument("target", metavar="URL")
 @click.option("--batch", type=click.IntRange(1, 100), help="Up to so many events in a request, as a list.")
-@click.option("--after", type=click.IntRange(min=0), help="Begin after this sequence; else with what comes now.")
+@click.option("--after", metavar="CURSOR", help="Begin after an event's cursor, or 0; else with what comes now.")
 @connected
 @as_json
-def add(name: str, target: str, batch: int | None, after: int | None, as_json: bool, **where: Any) -> None:
+def add(name: str, target: str, batch: int | None, after: str | None, as_json: bool, **where: Any) -> None:
     """Add the webhook NAME, or change where it leads, and print the secret of a new one, once."""
     made = do(doing=lambda me: me.add_webhook(name, target, batch=batch, after=after), **where)
     say(made, made.get("secret", f"changed {name}"), as_json)
@@ -60,9 +61,13 @@ def _verb(name: str, does: str, said: str, doing: Any) -> None:
         say(answer, said.format(name=name, answer=answer), as_json)
 
 
+async def _rotated(me: Client, name: str) -> dict[str, str]:
+    return {"id": name, "secret": await me.rotate_webhook(name)}
+
+
 _verb("pause", "Deliver no more to NAME, for now.", "paused {name}", lambda me, name: me.pause_webhook(name))
 _verb("resume", "Deliver to NAME again.", "resumed {name}", lambda me, name: me.resume_webhook(name))
-_verb("rotate", "Print a new secret for NAME, once.", "{answer}", lambda me, name: me.rotate_webhook(name))
+_verb("rotate", "Print a new secret for NAME, once.", "{answer[secret]}", _rotated)
 _verb("retry", "Try the dead letters of NAME again.", "retrying {name}", lambda me, name: me.retry_dead_letters(name))
 _verb("remove", "Remove NAME.", "removed {name}", lambda me, name: me.remove_webhook(name))
 
@@ -72,9 +77,10 @@ _verb("remove", "Remove NAME.", "removed {name}", lambda me, name: me.remove_web
 @connected
 @as_json
 def test(name: str, as_json: bool, **where: Any) -> None:
-    """Send something to NAME to try its endpoint with."""
+    """Send something to NAME to try its endpoint with. Exits 1 unless it was delivered."""
     answer = do(doing=lambda me: me.test_webhook(name), **where)
     say(answer, " ".join(filter(None, (answer["outcome"], answer.get("reason")))), as_json)
+    sys.exit(0 if answer["outcome"] == "delivered" else 1)
 
 
 @webhook.command()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 
 import pytest
+from click.testing import CliRunner
 
 import nearcast
+from nearcast.bench.endpoints import Asked, Endpoint
+from nearcast.cli import cli
 from nearcast.client import Client, Event
 from nearcast.errors import GatewayError
 from nearcast.gateway.call import Settings
@@ -16,13 +21,14 @@ from nearcast.log.server import NatsServer
 from tests.gateway.running import Door, Live, fresh, gateway, teller
 
 NEAR = "SELECT WHERE &location WITHIN 1 km OF #location"
+CANONICAL = "SELECT WHERE &location WITHIN 1000 m OF #location"
 
 
 def client(door: Door, name: str) -> Client:
     return Client(door.url, f"token-{name}")
 
 
-async def hear(me: Client, count: int, after: int | None = None) -> list[Event]:
+async def hear(me: Client, count: int, after: str | None = None) -> list[Event]:
     heard: list[Event] = []
     async with asyncio.timeout(20), aclosing(me.events(after)) as events:
         async for event in events:
@@ -50,6 +56,8 @@ async def test_all_that_a_client_says(live: Live) -> None:
         assert shop in {n["publisher"] for n in (await me.query(NEAR))["notifications"]}
         assert shop in {row["publisher"] for row in (await me.explain("near"))["explanations"]}
         assert "clients" in await me.clients()
+        assert await me.subscriptions() == [{"id": "near", "text": CANONICAL}]
+        assert [one["id"] for one in await seller.publications()] == ["fuel"]
         await me.subscribe("dark", f"SELECT WHERE &owner = '{shop}' ON @ < 10")
         await seller.emit("fuel", 5, colour="red")
         [reading] = await hear(me, 1)
@@ -61,6 +69,32 @@ async def test_all_that_a_client_says(live: Live) -> None:
             await me.unsubscribe("near")
         assert raised.value.status == 404
         await me.forget()
+
+
+async def test_statements_from_the_shell(live: Live) -> None:
+    name = fresh("shell")
+    async with gateway(live.url) as door:
+
+        async def run(*words: str) -> str:
+            words = (*words, "--url", door.url, "--token", f"token-{name}")
+            return (await asyncio.to_thread(CliRunner().invoke, cli, words, catch_exceptions=False)).output
+
+        assert await run("statements") == ""
+        await run("publish", "fuel", "PUBLISH AT POINT(-50 40)")
+        await run("subscribe", "near", NEAR)
+        assert (await run("statements")).splitlines() == [
+            "publication   fuel  PUBLISH AT POINT(-50 40)",
+            f"subscription  near  {CANONICAL}",
+        ]
+        assert json.loads(await run("statements", "--json")) == {
+            "publications": [{"id": "fuel", "text": "PUBLISH AT POINT(-50 40)"}],
+            "subscriptions": [{"id": "near", "text": CANONICAL}],
+        }
+        assert await run("retract", "fuel") == "retracted fuel\n"
+        assert json.loads(await run("unsubscribe", "near", "--json"))["sequence"] > 0
+        assert json.loads(await run("statements", "--json")) == {"publications": [], "subscriptions": []}
+        with pytest.raises(GatewayError, match="has no subscription 'near'"):
+            await run("unsubscribe", "near")
 
 
 async def test_moves_at_once_share_requests_and_keep_their_order(server: NatsServer) -> None:
@@ -137,7 +171,7 @@ async def test_what_was_heard_is_not_told_again(server: NatsServer) -> None:
             await fail_at(door, "id-4")
         async with client(door, "ann") as me:
             assert [e.id for e in await hear(me, 2)] == ["id-4", "id-5"], "what failed comes again"
-            assert [e.id for e in await hear(me, 5, after=0)] == [f"id-{n}" for n in range(1, 6)]
+            assert [e.id for e in await hear(me, 5, after="0")] == [f"id-{n}" for n in range(1, 6)]
 
 
 async def test_what_is_not_granted_raises(server: NatsServer) -> None:
@@ -154,6 +188,46 @@ async def test_what_is_not_granted_raises(server: NatsServer) -> None:
         Client("http://127.0.0.1:1")
     with pytest.raises(GatewayError, match="the client is not open"):
         await Client("http://127.0.0.1:1", "x").query("SELECT")
+
+
+def said(code: int, body: str = "", **headers: str) -> bytes:
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+    return f"HTTP/1.1 {code} -\r\ncontent-length: {len(body)}\r\n{lines}\r\n{body}".encode()
+
+
+@asynccontextmanager
+async def proxied(*answers: bytes) -> AsyncIterator[tuple[Client, Endpoint]]:
+    """A client, and what is between it and a gateway and answers for that."""
+    left = list(answers)
+
+    async def answer(_asked: Asked) -> bytes:
+        return left.pop(0)
+
+    async with Endpoint(answer) as proxy, Client(f"http://127.0.0.1:{proxy.port}", "x") as me:
+        yield me, proxy
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_what_cannot_be_taken_just_then_is_tried_again(status: int) -> None:
+    async with proxied(said(status, "<html>"), said(200, '{"sequence": 7}')) as (me, proxy):
+        assert await me.subscribe("near", NEAR) == 7
+        assert len(proxy.asked) == 2
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+async def test_what_may_have_been_done_is_not_done_twice(status: int) -> None:
+    async with proxied(said(status)) as (me, proxy):
+        with pytest.raises(GatewayError, match=f"the gateway answered {status}"):
+            await me.emit("fuel", 5)
+        assert len(proxy.asked) == 1
+
+
+@pytest.mark.parametrize("header", ["Wed, 21 Oct 2015 07:28:00 GMT", "1", "soon"])
+async def test_a_proxy_may_say_when_to_come_back_in_its_own_way(header: str) -> None:
+    async with proxied(said(503, Retry_After=header), said(200, '{"sequence": 7}')) as (me, proxy):
+        assert await me.describe(colour="red") == 7
+        waited = proxy.asked[1].came - proxy.asked[0].came
+        assert (waited > 0.9) == (header == "1")
 
 
 async def test_a_gateway_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,10 +17,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from nearcast.bench.endpoints import Endpoint
 from nearcast.cli import cli
 from nearcast.client import Client
-from nearcast.errors import GatewayError
+from nearcast.errors import GatewayError, LogError
 from nearcast.gateway.identity import TokenFile
+from nearcast.serve import Plan, _Child, _is_well, free_port
 
 PATIENCE = 20.0
 
@@ -86,6 +89,47 @@ async def test_whatever_dies_is_started_again_and_all_end_with_the_supervisor(tm
         kept = children(process)
         process.kill()
         await until("they are still there", lambda: not any(map(is_there, kept.values())))
+
+
+@pytest.mark.parametrize(
+    ("option", "host"), [("--port", "127.0.0.1"), ("--mqtt", "127.0.0.1"), ("--nats-port", "localhost")]
+)
+def test_a_port_that_is_taken_is_said_at_once(tmp_path: Path, option: str, host: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        words = ["serve", "--data", str(tmp_path / "data"), "--port", "0", "--host", host, option, str(port)]
+        command = [sys.executable, "-m", "nearcast.cli", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    expected = f"error: port {port} of {host} is in use; name another with {option}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)
+    assert not (tmp_path / "data").exists(), "nothing was begun, and no token made that nobody saw"
+
+
+def test_ports_and_hosts_that_cannot_be(tmp_path: Path) -> None:
+    port = str(free_port("127.0.0.1"))
+    for words, reason in (
+        (["--port", port, "--mqtt", port], f"port {port} of 127.0.0.1 is in use; name another with --mqtt"),
+        (["--port", "0", "--host", "192.0.2.1"], "192.0.2.1 is not an address of this machine; name another with"),
+        (["--port", "0", "--host", "nowhere.invalid"], "nowhere.invalid is not known here .*; name another with"),
+    ):
+        with pytest.raises(LogError, match=reason):
+            CliRunner().invoke(cli, ["serve", "--data", str(tmp_path / "data"), *words], catch_exceptions=False)
+
+
+async def test_another_gateway_that_answers_is_not_taken_for_ours(tmp_path: Path) -> None:
+    """One that comes in between, as ports are looked at before they are taken."""
+    async with Endpoint() as other:
+        plan = Plan(tmp_path, port=other.port)
+        ours = _Child("gateway", [sys.executable, "-c", "import time; time.sleep(60)"], {})
+        assert not await _is_well(plan, [ours])
+        ours.keep(pytest.fail)
+        try:
+            assert await _is_well(plan, [ours])
+        finally:
+            ours.end()
+            ours.ended()
+        assert not await _is_well(plan, [ours])
+        assert len(other.asked) == 3
 
 
 def test_verbs_say_what_is_wrong_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
