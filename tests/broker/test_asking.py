@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from nearcast.language.oplog import decode_op
 from nearcast.log.client import Log
 from nearcast.log.packet import encode_lines
 from nearcast.log.server import NatsServer
+from nearcast.log.subjects import TOOK, ask_subject
 from nearcast.match.reference import Reference
 from tests.broker.heard import ask, everything, running, tells_up_to, until
 
@@ -162,3 +164,49 @@ def test_the_scene_is_as_it_seems() -> None:
     reference = Reference()
     told = [n for op in SCENE for n in reference.apply(decode_op(line(**op)))]
     assert [(n.subscriber, n.publisher) for n in told] == [("al", "bo")]
+
+
+OUTLINE = "POLYGON((10 10, 12 10, 12 12, 10 12, 10 10))"
+FAR = " AND ".join(f"NOT &location WITHIN {m} m OF {OUTLINE}" for m in range(1, 30))
+
+
+async def test_a_question_has_an_end_and_the_broker_goes_on_meanwhile(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much each looks at, the lease is renewed, and what is written is applied between two of them."""
+    monkeypatch.setattr("nearcast.broker.asking.LONGEST", 0.2)
+    crowd = [line(op="publish", client=f"c{n}", id="me", text="PUBLISH") for n in range(1000)]
+    moves = [line(op="move", client=f"c{n}", lon=n / 10, lat=0) for n in range(1000)]
+    asked = json.dumps({"client": "al", "text": f"SELECT WHERE {FAR}"}).encode()
+    async with Log(server.url) as log, running(server.url) as broker:
+        await log.create(live=True)
+        await tells_up_to(broker, await log.append(encode_lines([*crowd, *moves])))
+        await ask(log.client, "query", client="al", text=NEAR)
+        writer, began, applied = broker.writer, time.monotonic(), 0
+        asking = [asyncio.create_task(log.client.request(ask_subject("query"), asked, 60)) for _ in range(8)]
+        while not all(task.done() for task in asking):
+            last = await log.append(encode_lines([line(op="tick", time=time.monotonic())]))
+            await ask(log.client, "applied", after=last)
+            applied += 1
+        answers = [json.loads((await task).data) for task in asking]
+        assert all("this takes too long to find out" in answer["error"] for answer in answers), answers
+        assert time.monotonic() > began + 15 * 0.2, "the log has as long as the questions"
+        assert applied > 8, "between two questions the log is applied"
+        assert broker.writer is writer, "it lost the lease"
+
+
+async def test_an_answer_says_how_long_it_took(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        answer = await at.log.client.request(ask_subject("query"), json.dumps({"client": "al", "text": NEAR}).encode())
+        assert answer.headers is not None
+        assert 0 < int(answer.headers[TOOK]) < 10**6
+
+
+async def test_explaining_and_seeing_have_an_end_as_well(server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with scene(server.url) as at:
+        monkeypatch.setattr("nearcast.broker.asking.LONGEST", -1.0)
+        for question in ("explain", "clients", "staying", "state", "query"):
+            answer = await at.ask(question, client="al", subscription="s", text=NEAR)
+            assert "too long" in answer["error"], question
+        for question in ("health", "statements", "client", "layers", "places"):
+            assert "error" not in await at.ask(question, client="al"), question

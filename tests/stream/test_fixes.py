@@ -245,6 +245,16 @@ def test_attributes_that_are_no_values() -> None:
     assert (moves["attributes"].to_pylist(), bad) == (['{"fuel": "1e999"}'], [])
 
 
+def test_attributes_that_are_too_long() -> None:
+    """What a kernel would refuse is a row that cannot be read, and does not end the job."""
+    batch = pa.RecordBatch.from_pydict(
+        {"client": ["a"] * 2, "time": [0] * 2, "lon": [0] * 2, "lat": [0] * 2, "line": ["7", "7" * 4097]}
+    )
+    moves, bad = decoder_of(batch.schema.names, {}, {"line": str})(batch)
+    assert moves["attributes"].to_pylist() == ['{"line": "7"}']
+    assert [reason for _, reason in bad] == ["line: a text has at most 4,096 characters, and this has 4,097"]
+
+
 def test_what_is_asked_of_clients() -> None:
     """Not where they are, nor what every client has anyway."""
     assert attributes_asked(city_definitions()) == {"fuel": None, "line": str}

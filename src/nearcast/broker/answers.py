@@ -78,7 +78,7 @@ class Asked(msgspec.Struct):
 
 def state_of(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:
     """What matches now for each subscription of a client."""
-    return _lines(state(kernel, _client(asked), number))
+    return _lines(kernel, state(kernel, _client(asked), number))
 
 
 def found_by(kernel: Kernel, scales: Scales, asked: Asked, number: int) -> list[msgspec.Raw]:
@@ -89,14 +89,15 @@ def found_by(kernel: Kernel, scales: Scales, asked: Asked, number: int) -> list[
     if subscription.owner and subscription.owner != asked.client:
         raise OpError(f"the statement says {subscription.owner!r}, the client is {asked.client!r}", "text")
     scales.check_cost(subscription, asked.cost)
-    return _lines(query(kernel, replace(subscription, owner=_client(asked)), number))
+    return _lines(kernel, query(kernel, replace(subscription, owner=_client(asked)), number))
 
 
 def statements_of(kernel: Kernel, asked: Asked) -> dict[str, list[dict[str, str]]]:
     """What a client publishes and subscribes to, as text."""
     client = _client(asked)
-    published = [p.publication for (owner, _), p in kernel.world.publications.items() if owner == client]
-    subscribed = [s.subscription for (owner, _), s in kernel.subscriptions.items() if owner == client]
+    publications, subscriptions = kernel.owned(client)
+    published = [p.publication for p in publications.values()]
+    subscribed = [s.subscription for s in subscriptions.values()]
     return {
         name: [{"id": one.id, "text": statement_text(replace(one, id="", owner=""))} for one in statements]
         for name, statements in (("publications", published), ("subscriptions", subscribed))
@@ -226,8 +227,12 @@ def _client(asked: Asked) -> str:
     return asked.client
 
 
-def _lines(told: Iterable[Notification]) -> list[msgspec.Raw]:
-    return [msgspec.Raw(encode_notification(n)) for n in told]
+def _lines(kernel: Kernel, told: Iterable[Notification]) -> list[msgspec.Raw]:
+    lines = []
+    for n in told:
+        kernel.world.pace()
+        lines.append(msgspec.Raw(encode_notification(n)))
+    return lines
 
 
 def _axes(kernel: Kernel) -> tuple[str, str]:

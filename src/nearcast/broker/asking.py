@@ -1,14 +1,19 @@
 """Requests to the broker that tells: JSON both ways, answered between two packets.
 
 Whoever wrote reads what it wrote: a request may name a packet that must be applied first.
+
+Nothing is applied and no lease renewed while an answer is found, so each has an end, they take turns, and between two
+that look at much the broker has as long for the log as the first took.
 """
 
 from __future__ import annotations
 
 import asyncio
 import statistics
+import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -37,17 +42,27 @@ from nearcast.broker.writer import Writer
 from nearcast.errors import NearcastError, OpError
 from nearcast.log.client import Log
 from nearcast.log.connection import explained
-from nearcast.log.subjects import ASK_SUBJECTS
+from nearcast.log.subjects import ASK_SUBJECTS, TOOK
+from nearcast.match.kernel import Kernel
 
 __all__ = ["answering"]
 
 PATIENCE = 10.0
 """Seconds that an answer waits for a packet."""
 IN_HAND = 1000
-"""Requests that wait for a packet. More are turned away."""
+"""Requests that wait for a packet, or for their turn. More are turned away."""
+LONGEST = 0.5
+"""Seconds that an answer may take. A lease is renewed as often, and runs out after four times as long."""
+LOOKS = ("clients", "explain", "query", "state", "staying")
+"""Questions that look at as much as there is. They are asked in one line, the others in another; what became of an op,
+and how the broker is, is answered at once."""
+AT_ONCE = ("applied", "health")
+SHORT = 0.001
+"""Seconds for which a loop that has nothing else to do need not be left alone."""
 
-_asked = msgspec.json.Decoder(Asked)
+_asked, encode = msgspec.json.Decoder(Asked), msgspec.json.encode
 Answer = dict[str, Any]
+_BUSY: Answer = {"error": "too much is being asked; try again", "kind": "Busy"}
 
 
 class Answerer(Protocol):
@@ -67,12 +82,49 @@ class Answerer(Protocol):
         """The ops of a packet that were refused; None if that is not known."""
 
 
+class _Line:
+    """Those who wait for their turn, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._turn, self._rests_until = asyncio.Lock(), 0.0
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One at a time; the next has its turn after as long as the last one took."""
+        async with self._turn:
+            rest = self._rests_until - time.monotonic()
+            await asyncio.sleep(rest if rest > SHORT else 0)
+            began = time.monotonic()
+            try:
+                yield
+            finally:
+                now = time.monotonic()
+                self._rests_until = now + (now - began)
+
+
+@contextmanager
+def _ending(kernel: Kernel) -> Iterator[None]:
+    """Have what is found out within end after a while."""
+    before, until = kernel.world.pace, time.monotonic() + LONGEST
+
+    def pace() -> None:
+        if time.monotonic() > until:
+            raise OpError("this takes too long to find out; ask about less, or about what is near")
+
+    kernel.world.pace = pace
+    try:
+        yield
+    finally:
+        kernel.world.pace = before
+
+
 async def answering(broker: Answerer, log: Log) -> None:
     """Answer until cancelled."""
     works: set[asyncio.Task[None]] = set()
+    lines = (_Line(), _Line())
 
     async def take(message: Msg) -> None:
-        work = asyncio.create_task(_reply(broker, log.client, message, busy=len(works) >= IN_HAND))
+        work = asyncio.create_task(_reply(broker, log.client, message, lines, busy=len(works) >= IN_HAND))
         works.add(work)
         work.add_done_callback(works.discard)
 
@@ -87,16 +139,16 @@ async def answering(broker: Answerer, log: Log) -> None:
                 await listening.unsubscribe()
 
 
-async def _reply(broker: Answerer, client: Client, message: Msg, *, busy: bool) -> None:
-    answer = _error("too much is being asked; try again", "Busy") if busy else await _answer(broker, message)
-    data = msgspec.json.encode(answer)
+async def _reply(broker: Answerer, client: Client, message: Msg, lines: tuple[_Line, _Line], *, busy: bool) -> None:
+    data, took = (encode(_BUSY), 0.0) if busy else await _answer(broker, message, lines)
     if len(data) > client.max_payload:
-        data = msgspec.json.encode(_error("the answer is too large; ask for less", "TooLarge"))
+        data = encode(_error("the answer is too large; ask for less", "TooLarge"))
     if message.reply and not client.is_closed:
-        await client.publish(message.reply, data)
+        await client.publish(message.reply, data, headers={TOOK: str(round(1e6 * took))})
 
 
-async def _answer(broker: Answerer, message: Msg) -> Answer:
+async def _answer(broker: Answerer, message: Msg, lines: tuple[_Line, _Line]) -> tuple[bytes, float]:
+    """An answer as JSON, and how many seconds of the processor it took to find it."""
     question = message.subject.rpartition(".")[2]
     try:
         asked = _asked.decode(message.data or b"{}")
@@ -105,13 +157,29 @@ async def _answer(broker: Answerer, message: Msg) -> Answer:
         if asked.after is not None:
             async with asyncio.timeout(PATIENCE):
                 await broker.until(asked.after)
-        return _ANSWERS[question](broker, asked)
     except msgspec.DecodeError as error:
-        return _error(f"not a request: {error}", "OpError")
+        return encode(_error(f"not a request: {error}", "OpError")), 0.0
     except TimeoutError:
-        return _error(f"packet {asked.after} has not been applied", "Timeout")
+        return encode(_error(f"packet {asked.after} has not been applied", "Timeout")), 0.0
     except NearcastError as error:
-        return _error(str(error), type(error).__name__)
+        return encode(_error(str(error), type(error).__name__)), 0.0
+    if question in AT_ONCE:
+        return _found(broker, question, asked)
+    try:
+        async with asyncio.timeout(PATIENCE), lines[question in LOOKS].turn():
+            return _found(broker, question, asked)
+    except TimeoutError:
+        return encode(_BUSY), 0.0
+
+
+def _found(broker: Answerer, question: str, asked: Asked) -> tuple[bytes, float]:
+    began = time.thread_time()
+    try:
+        with _ending(_known(broker).kernel):
+            answer = _ANSWERS[question](broker, asked)
+    except NearcastError as error:
+        answer = _error(str(error), type(error).__name__)
+    return encode(answer), time.thread_time() - began
 
 
 def _error(text: str, kind: str) -> Answer:

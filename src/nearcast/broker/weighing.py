@@ -1,9 +1,9 @@
 """What a statement would cost, before it is taken: one that looks at everything keeps everyone waiting.
 
 A cost is how many conditions are asked, about, to find out what matches. What is near something, or someone's by name,
-is found by an index, however much there is. A weight is how many an op of anyone may have asked: those of one pair of
-a publication and a subscription, or of all, where each depends on the others. All that a client has together is
-bounded by it.
+is found by an index, however much there is. To measure how far an outline is counts as several. A weight is how many an
+op of anyone may have asked: those of one pair of a publication and a subscription, or of all, where each depends on the
+others. All that a client has together is bounded by it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,18 @@ from nearcast.language.parse import parse
 from nearcast.match.kernel import Kernel
 from nearcast.match.world import Published, StatementKey, Subscribed
 from nearcast.model import condition as c
+from nearcast.model.place import PlaceName
+from nearcast.model.region import ways
+from nearcast.model.shape import Disc, Geometry, Point
 from nearcast.model.statement import FromLayer, FromRelation, Publication, Subscription
 
 __all__ = ["Most", "Scales"]
 
 FOUND = 1000
 """Things that an index may find, at the most, for what costs are worth."""
+MEASURED = 8
+"""Conditions that take as long as to measure how far an outline is: 60 to 110 µs, however many corners it has. Whether
+a point is in it takes 5, and so does how far a point or a disc is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,10 @@ class Scales:
         return self._of_pair(one) * (self._things(one) if isinstance(one, Subscribed) else self._subscriptions)
 
     def _of_pair(self, one: Published | Subscribed) -> int:
-        return 1 + one.conditions + one.looks * self._publications
+        """Of each way in which its regions can be chosen."""
+        said = one.publication if isinstance(one, Published) else one.subscription
+        asked = one.conditions + MEASURED * _outlines(said) + one.looks * self._publications
+        return 1 + asked * ways(said.regions)
 
     def _things(self, s: Subscribed) -> int:
         layers, source = self._kernel.world.layers, s.subscription.source
@@ -103,6 +112,34 @@ class Scales:
                 regions = len(layers[s.span.layer].regions) if s.span and s.span.layer in layers else 1
                 found = self._publications * max(regions, 1)
         return min(found, FOUND) if _is_narrow(s.subscription) else found
+
+
+def _outlines(said: Publication | Subscription) -> int:
+    """How often it has to be measured how far an outline is: one that a condition names, or its own."""
+    own = any(r.place or _is_outline(r.geometry) for r in said.regions)
+    if isinstance(said, Publication):
+        return own + sum(_measures(node) for node in c.walk(said.filter))
+    exact = bool(said.options.hysteresis) or said.options.confidence is not None
+    nodes = c.walk((said.filter, said.life, said.on))
+    return own + sum(_measures(node, exact=exact) for node in nodes)
+
+
+def _measures(node: object, *, exact: bool = False) -> bool:
+    """Whether a condition needs a distance from an outline; with ``exact``, how far inside counts, too."""
+    match node:
+        case c.Within(right=target) | c.Crosses(right=target):
+            return not isinstance(target, c.Ref) and _is_outline(target)
+        case c.Inside(right=target):
+            return exact and _is_outline(target)
+        case c.Relate(right=Geometry() as target):
+            return _is_outline(target)
+    return False
+
+
+def _is_outline(target: object) -> bool:
+    if isinstance(target, Geometry):
+        return not isinstance(target.shape, (Point, Disc))
+    return isinstance(target, (PlaceName, c.InLayer))
 
 
 def _about(things: Sized) -> int:

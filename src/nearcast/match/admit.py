@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearcast.errors import ModelError, OpError, UnknownName
@@ -12,13 +12,16 @@ from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.constraint import Scalar, equal_to
 from nearcast.model.metric import Ground, ground_of
-from nearcast.model.region import Region
+from nearcast.model.region import MOST, Region, check_said, ways
 from nearcast.model.region import check as check_region
 from nearcast.model.shape import Geometry
 from nearcast.model.space import Metric
 from nearcast.model.statement import FromSpaces, Subscription
 
-__all__ = ["carry_latches", "check"]
+__all__ = ["WAYS", "carry_latches", "check"]
+
+WAYS = 64
+"""In which the regions of a statement may be chosen, one for each space. They multiply, and each is judged."""
 
 
 def check(op: ops.Op, world: World, subscriptions: Mapping[tuple[str, str], Subscribed]) -> None:
@@ -53,8 +56,10 @@ def check(op: ops.Op, world: World, subscriptions: Mapping[tuple[str, str], Subs
             if (client, id_) not in world.publications:
                 raise OpError(f"client {client!r} has no publication {id_!r}")
             if isinstance(op, ops.Emit):
+                _count(len(op.values), "values")
                 _values(op.values)
-        case ops.SetClient(attributes=attributes):
+        case ops.SetClient(client=client, attributes=attributes):
+            _attributes(client, attributes, world)
             _values(attributes)
         case ops.Unsubscribe(client=client, id=id_):
             if (client, id_) not in subscriptions:
@@ -101,8 +106,12 @@ def _subscription(s: Subscription, world: World) -> None:
         _known("space", space, world.spaces)
 
 
-def _regions(regions: Iterable[Region], world: World) -> None:
+def _regions(regions: Sequence[Region], world: World) -> None:
+    if (count := ways(regions)) > WAYS:
+        reason = f"they can be chosen in {count:,} ways, and {WAYS} are the most; make several statements"
+        raise OpError(reason, "regions")
     for r in regions:
+        _count(len(r.constraints), "attributes")
         if r.space is not None:
             _known("space", r.space, world.spaces)
             check_region(r, world.spaces[r.space])
@@ -119,7 +128,23 @@ def _conditions(conditions: Any, world: World) -> None:
                 world.spaces[node.space].dimension(node.name)
 
 
+def _attributes(client: str, given: Mapping[str, Scalar | None], world: World) -> None:
+    """A client has so many. One that has more, from before there was an end, may have no further ones."""
+    known = world.clients.get(client)
+    before = known.attributes if known is not None else {}
+    new = sum(value is not None and name not in before for name, value in given.items())
+    gone = sum(value is None and name in before for name, value in given.items())
+    if new > gone:
+        _count(len(before) + new - gone, "attributes")
+
+
+def _count(names: int, what: str) -> None:
+    if names > MOST:
+        raise OpError(f"{names:,} are too many; {MOST} are the most", what)
+
+
 def _values(given: Mapping[str, Scalar | None]) -> None:
+    check_said(given)
     for name, value in given.items():
         if value is not None:
             _named(name, lambda v=value: equal_to(v))

@@ -44,9 +44,10 @@ def explanations(
     reference: Reference, client: str, subscription: str | None = None, is_meant: Callable[[Key], bool] = lambda _: True
 ) -> Iterator[Explanation]:
     """The same, one after the other, of some of the pairs."""
-    for (owner, id_), s in sorted(reference.subscriptions.items()):
-        if owner == client and subscription in (None, id_):
+    for (_, id_), s in sorted(reference.owned(client)[1].items()):
+        if subscription in (None, id_):
             for candidate in reference.judge.candidates(s):
+                reference.world.pace()
                 if is_meant(candidate.key):
                     yield _pair(reference, s, candidate)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from nearcast.match import admit
 from nearcast.match.chain import Pair, advance
@@ -27,6 +27,8 @@ from nearcast.model.statement import Subscription
 
 __all__ = ["Seen", "query", "state", "visible"]
 
+T = TypeVar("T")
+
 
 class Seen(NamedTuple):
     """Someone whom a client may see."""
@@ -43,9 +45,9 @@ def state(reference: Reference, client: str, number: int) -> list[Notification]:
     """What matches for each subscription of a client, as snapshots. Their ids differ with the number of the asking."""
     told = [
         _snapshot(s, key, reference.time_of(s, key), content, number)
-        for (owner, _), s in reference.subscriptions.items()
-        if owner == client and s.subscription.on is None
-        for key, content in reference.told(s)
+        for s in reference.owned(client)[1].values()
+        if s.subscription.on is None
+        for key, content in _paced(reference, reference.told(s))
         if reference.time_of(s, key) < _end(reference, s)
     ]
     return sorted(told, key=lambda n: n.order)
@@ -84,7 +86,7 @@ def visible(
     owners, or only what may be somewhere of its own."""
     s = Subscribed(Subscription("", client), (0, 0))
     judge, world = _judge(reference, s), reference.world
-    for (owner, id_), published in list(world.publications.items()):
+    for (owner, id_), published in _paced(reference, list(world.publications.items())):
         if owner == client or (owners is not None and owner not in owners):
             continue
         is_carried = not any(r.geometry or r.place for r in published.publication.regions)
@@ -116,7 +118,15 @@ def _may_see(reference: Reference, judge: Judge, s: Subscribed, key: Key, publis
 
 def _candidates(reference: Reference, judge: Judge, s: Subscribed) -> Iterable[Candidate]:
     """What may match. An index knows only clients that have done something."""
-    return list(reference.candidates(s) if s.owner in reference.world.clients else judge.candidates(s))
+    found = reference.candidates(s) if s.owner in reference.world.clients else judge.candidates(s)
+    return list(_paced(reference, found))
+
+
+def _paced(reference: Reference, things: Iterable[T]) -> Iterator[T]:
+    """The same, as long as whoever asks has the patience."""
+    for thing in things:
+        reference.world.pace()
+        yield thing
 
 
 def _judge(reference: Reference, s: Subscribed) -> Judge:

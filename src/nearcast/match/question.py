@@ -335,6 +335,7 @@ class Question:
         return _any([self._one(node, (*key, i), side) for i, side in enumerate(sides)])
 
     def _one(self, node: c.Spatial, item: tuple[Any, ...], side: Side | None) -> bool | None:
+        self.world.pace()
         where = next((end.where for end in (node.left, node.right) if isinstance(end, (c.AnyOf, c.InLayer))), c.ALWAYS)
         about = side or (self.world.region_side(self.region) if self.region else None)
         admitted = True if where == c.ALWAYS else self._admits(where, about)

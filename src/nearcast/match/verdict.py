@@ -69,7 +69,12 @@ class Verdict:
     def holding(asked: Asked) -> list[Question]:
         """The choices of regions for which the condition holds."""
         condition, questions = asked
-        return [question for question in questions if question.ask(condition) is True]
+        holding = []
+        for question in questions:
+            question.world.pace()
+            if question.ask(condition) is True:
+                holding.append(question)
+        return holding
 
 
 class Judge:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -162,6 +162,10 @@ _NOWHERE = Region("location", place=PlaceName("\0"))
 """In a place that there is not."""
 
 
+def _go_on() -> None:
+    """An op is applied to its end, however long that takes."""
+
+
 class World:
     def __init__(self) -> None:
         self.spaces: dict[str, SubjectSpace] = {"location": LOCATION}
@@ -170,6 +174,9 @@ class World:
         self.relations: dict[str, RelationDefinition] = {}
         self.clients: MutableMapping[str, Client] = {}
         self.publications: dict[tuple[str, str], Published] = {}
+        self.pace: Callable[[], None] = _go_on
+        """Called now and then while something is found out. Whoever only asks, and has no more patience, has it
+        raise."""
 
     @property
     def metric(self) -> Metric:

@@ -10,21 +10,28 @@ as closed numbers or intervals, as the paper does, means the point or box that t
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from nearcast.errors import ModelError
+from nearcast.errors import ModelError, OpError
 from nearcast.model import constraint as sets
-from nearcast.model.constraint import EVERYTHING, Constraint, Interval, Values
+from nearcast.model.constraint import EVERYTHING, Constraint, Interval, Scalar, Values
 from nearcast.model.metric import ground_of
 from nearcast.model.place import PlaceName
 from nearcast.model.shape import Box, Geometry, Point
 from nearcast.model.space import Metric, SubjectSpace
 
-__all__ = ["PLACE_AXES", "Region", "contains", "distance", "enclosed", "geometry_contains", "geometry_overlaps",
-           "is_valid", "nearest", "overlaps", "region", "within"]  # fmt: skip
+__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "MOST", "PLACE_AXES", "Region", "check_said", "contains", "distance",
+           "enclosed", "geometry_contains", "geometry_overlaps", "is_valid", "nearest", "overlaps", "region",
+           "ways", "within"]  # fmt: skip
 
 PLACE_AXES = frozenset("xyz")
+MOST = 256
+"""Attributes that a client has, or that a region of its statements or a reading of its has,"""
+LONGEST_NAME, LONGEST_TEXT = 256, 4096
+"""and the characters of a name and of a text, as far as a client says them of itself or in a reading. All of it is
+kept, and looked at whenever something of that client is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +45,11 @@ class Region:
     """A place to take the location from, instead of giving one."""
 
     def __post_init__(self) -> None:
-        names = [name for name, _ in self.constraints]
-        for name in names:
-            if names.count(name) > 1:
+        seen: set[str] = set()
+        for name, _ in self.constraints:
+            if name in seen:
                 raise ModelError(f"a region constrains {name!r} twice")
+            seen.add(name)
         object.__setattr__(self, "constraints", tuple(sorted(self.constraints, key=lambda pair: pair[0])))
 
     @property
@@ -76,6 +84,20 @@ def region(
     given = (values or {}).items()
     constraints = tuple((n, v if isinstance(v, (Interval, Values)) else Values((v,))) for n, v in given)
     return Region(space, constraints, location)
+
+
+def check_said(values: Mapping[str, Scalar | None]) -> None:
+    """Refuse a name or a text that is too long for what a client says of itself, or in a reading."""
+    for name, value in values.items():
+        if len(name) > LONGEST_NAME:
+            raise OpError(f"a name has at most {LONGEST_NAME} characters, and {name[:20]!r}… has {len(name):,}")
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise OpError(f"a text has at most {LONGEST_TEXT:,} characters, and this has {len(value):,}", name)
+
+
+def ways(regions: Iterable[Region]) -> int:
+    """In how many ways one region can be chosen for each space; each is a case that is judged."""
+    return math.prod(Counter(r.space for r in regions).values())
 
 
 def check(declared: Region, space: SubjectSpace) -> None:

@@ -17,10 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nearcast.errors import ModelError, PipelineError, suggestion
+from nearcast.errors import ModelError, OpError, PipelineError, suggestion
 from nearcast.match.fixes import Fixes
 from nearcast.model.constraint import is_finite
 from nearcast.model.moment import parse_time
+from nearcast.model.region import check_said
 from nearcast.model.schema import MOVES, TIME
 
 __all__ = ["Bad", "FixDecoder", "fix_columns"]
@@ -198,6 +199,10 @@ def _attributes(
         for name, value in said.items():
             if not isinstance(value, str) and not is_finite(value):
                 faults.setdefault(row, f"{name} is not a finite number")
+        try:
+            check_said(said)
+        except OpError as error:
+            faults.setdefault(row, str(error))
         rows.append(json.dumps(said))
     return pa.array(rows, pa.string())
 
