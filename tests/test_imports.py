@@ -12,6 +12,7 @@ import nearcast
 SOURCE = Path(nearcast.__file__).parent
 ALLOWED = {
     "errors": set(),
+    "later": set(),
     "model": {"errors", "model"},
     "language": {"errors", "model", "language"},
     "match": {"errors", "model", "match"},
@@ -22,9 +23,9 @@ ALLOWED = {
     "log": {"errors", "model", "language", "log"},
     "stream": {"errors", "model", "language", "match", "feed", "snapshot", "check", "log", "stream"},
     "gateway": {"errors", "model", "language", "log", "gateway"},
-    "webhooks": {"errors", "model", "log", "gateway", "webhooks"},
+    "webhooks": {"errors", "later", "model", "log", "gateway", "webhooks"},
     "phones": {"errors", "model", "log", "gateway", "phones"},
-    "client": {"errors"},
+    "client": {"errors", "later"},
     "shell": {"errors", "client"},
     "webhook_cli": {"errors", "client", "shell"},
     "serve": {"errors", "log", "gateway"},

@@ -200,7 +200,7 @@ async def _played(
     heard: dict[str, dict[str, Any]] = {}
 
     async def listen(name: str) -> None:
-        async with Client(at["url"], at["token"], client=name) as me, aclosing(me.events(0)) as events:
+        async with Client(at["url"], at["token"], client=name) as me, aclosing(me.events("0")) as events:
             async for event in events:
                 heard[event.id] = dict(event.data)
                 hear(heard[event.id])

@@ -32,7 +32,7 @@ BODIES = {
     "POST /v1/readings": b'{"publication": "p", "value": 1.5, "values": {"a": 2}, "time": null}',
     "PATCH /v1/client": b'{"attributes": {"a": 1, "b": null}, "lease": 60, "lateness": 1.5}',
     "POST /v1/query": STATEMENT,
-    "PUT /v1/cursor": b'{"sequence": 1}',
+    "PUT /v1/cursor": b'{"cursor": "0"}',
     "PUT /v1/webhooks/{id}": b'{"url": "https://192.0.2.1/x", "batch": 2, "after": 0}',
     "POST /v1/tokens": b'{"client": "ann", "role": "client", "seconds": 60}',
     "PUT /v1/spaces/{name}": b'{"text": "SPACE s"}',
@@ -42,7 +42,7 @@ BODIES = {
     b'"properties": {}, "geometry": {"type": "Point", "coordinates": [1, 2]}}]}',
 }
 """What each route takes."""
-MOVE = b'{"move": {"lon": 1.5, "lat": 2.5}, "ref": 1, "ack": 3}'
+MOVE = b'{"move": {"lon": 1.5, "lat": 2.5}, "ref": 1, "ack": "0"}'
 FIX = b'{"_type": "location", "lon": 1.5, "lat": 2.5, "tst": 1700000000, "tid": "an", "acc": 10}'
 
 Door = Callable[[House, Hostile, int], Awaitable[Counter[str]]]

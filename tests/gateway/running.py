@@ -23,7 +23,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from nearcast.gateway.call import Settings
 from nearcast.gateway.grants import Role
 from nearcast.gateway.identity import Entry, Identities, Identity
+from nearcast.gateway.seal import Seal
 from nearcast.gateway.server import make_server
+from nearcast.log.client import Log
 from nearcast.log.subjects import AHEAD_SUBJECT, ask_subject, out_subject
 
 PATIENCE = 20.0
@@ -47,6 +49,9 @@ class Names:
 
     def holds(self, who: Identity) -> bool:
         return bool(who.client)
+
+    def roles(self, client: str) -> set[Role]:
+        return {Role.OPERATOR if client == "operator" else Role.CLIENT}
 
     def issue(self, client: str, role: Role, seconds: float | None) -> str:
         raise NotImplementedError
@@ -98,6 +103,7 @@ class Door:
 
     url: str
     _stack: AsyncExitStack
+    _nats: str
 
     async def client(self, name: str) -> httpx.AsyncClient:
         """Requests of a client, or of the operator."""
@@ -107,7 +113,12 @@ class Door:
         made = httpx.AsyncClient(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE)
         return await self._stack.enter_async_context(made)
 
-    def socket(self, name: str, after: int | None = None) -> connect:
+    async def seal(self) -> Seal:
+        """By which places in the stream are shown."""
+        async with Log(self._nats) as log:
+            return await Seal.of(log)
+
+    def socket(self, name: str, after: str | None = None) -> connect:
         query = "" if after is None else f"?after={after}"
         headers = {"Authorization": f"Bearer token-{name}"}
         return connect(f"ws{self.url.removeprefix('http')}/v1/ws{query}", additional_headers=headers, compression=None)
@@ -127,7 +138,7 @@ async def gateway(
     port = running.servers[0].sockets[0].getsockname()[1]
     try:
         async with AsyncExitStack() as stack:
-            yield Door(f"http://127.0.0.1:{port}", stack)
+            yield Door(f"http://127.0.0.1:{port}", stack, url)
     finally:
         running.should_exit = True
         await task
@@ -161,6 +172,8 @@ class Teller:
         self.last = ""
         """The id of what was told last."""
         self.state: dict[str, Any] = {"sequence": 0, "notifications": []}
+        self.refused: list[dict[str, Any]] = []
+        """What is refused of every packet."""
 
     async def tell(self, name: str, kind: str = "enter", about: str = "x") -> int:
         """The next notification of a client; its id is numbered."""
@@ -177,7 +190,12 @@ class Teller:
         async def state(message: Msg) -> None:
             await message.respond(json.dumps(self.state).encode())
 
+        async def applied(message: Msg) -> None:
+            await message.respond(json.dumps({"refused": self.refused}).encode())
+
         await self._client.subscribe(ask_subject("state"), cb=state)
+        await self._client.subscribe(ask_subject("applied"), cb=applied)
+        await self._client.flush()
 
 
 @asynccontextmanager
@@ -204,19 +222,19 @@ async def hear(socket: ClientConnection, count: int) -> list[dict[str, Any]]:
 
 
 async def listen(
-    client: httpx.AsyncClient, count: int, after: int | None = None, last: int | None = None
-) -> list[tuple[int, dict[str, Any]]]:
+    client: httpx.AsyncClient, count: int, after: str | None = None, last: str | None = None
+) -> list[tuple[str, dict[str, Any]]]:
     """That many server-sent events, with their ids."""
-    heard: list[tuple[int, dict[str, Any]]] = []
-    place = 0
-    params = {} if after is None else {"after": str(after)}
-    headers = {} if last is None else {"Last-Event-ID": str(last)}
+    heard: list[tuple[str, dict[str, Any]]] = []
+    place = ""
+    params = {} if after is None else {"after": after}
+    headers = {} if last is None else {"Last-Event-ID": last}
     async with asyncio.timeout(PATIENCE), client.stream("GET", "/v1/events", params=params, headers=headers) as stream:
         assert stream.status_code == 200, await stream.aread()
         async for line in stream.aiter_lines():
             name, _, value = line.partition(": ")
             if name == "id":
-                place = int(value)
+                place = value
             if name == "data":
                 heard.append((place, json.loads(value)))
                 if len(heard) == count:

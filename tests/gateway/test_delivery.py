@@ -11,14 +11,24 @@ import httpx
 import nats
 import pytest
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from websockets.exceptions import ConnectionClosedError
 
 from nearcast.gateway.call import Settings
+from nearcast.gateway.identity import Identity
+from nearcast.gateway.seal import BEGINNING, Seal
 from nearcast.gateway.server import _write_at_once
+from nearcast.log.client import Log
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import OUT_STREAM
-from tests.gateway.running import Teller, gateway, hear, ids, listen, notification, teller
+from tests.gateway.running import Door, Names, Teller, gateway, hear, ids, listen, notification, teller
 
 QUICK = Settings(heartbeat=0.2)
+
+
+async def places(door: Door, events: list[dict[str, Any]]) -> list[int | None]:
+    """Where events are in the stream."""
+    seal = await door.seal()
+    return [seal.open(event["cursor"]) for event in events]
 
 
 def counted(metrics: str, name: str) -> float:
@@ -40,7 +50,7 @@ async def test_an_event_is_a_cloud_event(server: NatsServer) -> None:
             "subject": "s",
             "time": "2026-01-01T00:00:00Z",
             "datacontenttype": "application/json",
-            "sequence": str(sequence),
+            "cursor": (await door.seal()).event(sequence),
         }
         assert data == notification(1)
 
@@ -106,7 +116,7 @@ async def test_each_hears_its_own(server: NatsServer) -> None:
 async def test_what_was_missed_comes_first(server: NatsServer) -> None:
     async with gateway(server.url) as door, teller(server.url) as told:
         sequences = [await told.tell("ann") for _ in range(5)]
-        async with door.socket("ann", after=sequences[1]) as socket:
+        async with door.socket("ann", after=(await door.seal()).event(sequences[1])) as socket:
             assert ids(await hear(socket, 3)) == ["id-3", "id-4", "id-5"]
             await told.tell("ann")
             assert ids(await hear(socket, 1)) == ["id-6"]
@@ -119,24 +129,24 @@ async def test_server_sent_events_resume_by_their_id(server: NatsServer) -> None
             await told.tell("ann")
         first = await listen(client, 2)
         assert [event["id"] for _, event in first] == ["id-1", "id-2"]
-        assert [place for place, _ in first] == [int(event["sequence"]) for _, event in first]
+        assert [place for place, _ in first] == [event["cursor"] for _, event in first]
         then = await listen(client, 2, after=first[-1][0])
-        last = await listen(client, 2, last=then[-1][0])
+        last = await listen(client, 2, after=first[-1][0], last=then[-1][0])
         assert [event["id"] for _, event in then + last] == ["id-3", "id-4", "id-5", "id-6"]
 
 
 async def test_a_quiet_stream_says_that_it_is_there_and_how_far_it_is(server: NatsServer) -> None:
     async with gateway(server.url, QUICK) as door, teller(server.url) as told:
         async with door.socket("ann") as socket:
-            sequence = await told.tell("bob")
+            sequence, seal = await told.tell("bob"), await door.seal()
             async with asyncio.timeout(5):
-                while json.loads(await socket.recv()) != {"at": sequence}:
+                while seal.open(json.loads(await socket.recv())["at"]) != sequence:
                     pass
         client = await door.client("ann")
         async with client.stream("GET", "/v1/events", params={"after": "0"}) as stream:
             async with asyncio.timeout(5):
                 async for line in stream.aiter_lines():
-                    if line == f"id: {sequence}":
+                    if line.startswith("id: ") and seal.open(line.removeprefix("id: ")) == sequence:
                         break
 
 
@@ -148,16 +158,15 @@ async def test_catching_up_while_more_is_told_loses_and_repeats_nothing(server: 
         for number in range(count):
             await told.tell("ann" if number % 3 else "bob")
 
-    async def read(door: object, after: int, delay: float) -> None:
+    async def read(door: Door, delay: float) -> None:
         await asyncio.sleep(delay)
-        async with door.socket("ann", after=after) as socket:  # type: ignore[attr-defined]
-            heard = await hear(socket, sum(1 for s in range(after + 1, count + 1) if (s - 1) % 3))
-        places = [int(event["sequence"]) for event in heard]
-        assert places == [s for s in range(after + 1, count + 1) if (s - 1) % 3]
+        async with door.socket("ann", after=BEGINNING) as socket:
+            heard = await hear(socket, sum(1 for s in range(1, count + 1) if (s - 1) % 3))
+        assert await places(door, heard) == [s for s in range(1, count + 1) if (s - 1) % 3]
 
     async with gateway(server.url) as door, teller(server.url) as told:
         writing = asyncio.create_task(tell(told))
-        await asyncio.gather(*(read(door, after=0, delay=0.05 * n) for n in range(12)))
+        await asyncio.gather(*(read(door, delay=0.05 * n) for n in range(12)))
         await writing
 
 
@@ -165,7 +174,7 @@ async def test_a_slow_client_goes_back_to_the_disk(server: NatsServer) -> None:
     """Its queue is full again and again; all enters arrive, and of readings at least the latest."""
     async with gateway(server.url, Settings(queue=10)) as door, teller(server.url) as told:
         operator = await door.client("operator")
-        socket = await door.socket("ann", after=0)
+        socket = await door.socket("ann", after=BEGINNING)
         for _ in range(40):
             await asyncio.gather(
                 *(told.tell("ann", "reading" if n % 2 else "enter", "y" if n % 4 == 1 else "x") for n in range(50))
@@ -179,8 +188,8 @@ async def test_a_slow_client_goes_back_to_the_disk(server: NatsServer) -> None:
         assert counted(metrics, "readings_merged") == 2001 - len(heard) > 0
         enters = [event for event in heard if event["type"] == "nearcast.enter"]
         assert len(enters) == 1000
-        places = [int(event["sequence"]) for event in heard]
-        assert places == sorted(set(places))
+        found = [place or 0 for place in await places(door, heard)]
+        assert found == sorted(set(found))
         latest = {event["data"]["publication"]: event["id"] for event in heard if event["type"] == "nearcast.reading"}
         assert set(latest) == {"x", "y"}
         assert counted(metrics, "fell_behind") > 0
@@ -188,9 +197,9 @@ async def test_a_slow_client_goes_back_to_the_disk(server: NatsServer) -> None:
 
 async def test_a_client_that_reads_nothing_slows_nobody(server: NatsServer) -> None:
     async with gateway(server.url, Settings(queue=50)) as door, teller(server.url) as told:
-        stuck = await door.socket("ann", after=0)
+        stuck = await door.socket("ann", after=BEGINNING)
         stuck.transport.pause_reading()
-        async with door.socket("bob", after=0) as socket:
+        async with door.socket("bob", after=BEGINNING) as socket:
             big = "x" * 20_000
             for _ in range(30):
                 await asyncio.gather(*(told.tell("ann", about=big) for _ in range(20)))
@@ -198,8 +207,8 @@ async def test_a_client_that_reads_nothing_slows_nobody(server: NatsServer) -> N
                 assert len(await hear(socket, 1)) == 1
         stuck.transport.resume_reading()
         heard = await hear(stuck, 600)
-        places = [int(event["sequence"]) for event in heard]
-        assert places == sorted(set(places))
+        found = [place or 0 for place in await places(door, heard)]
+        assert found == sorted(set(found))
         await stuck.close()
 
 
@@ -213,25 +222,27 @@ async def test_a_gap_is_marked_and_the_present_state_follows(server: NatsServer)
             "notifications": [notification(100, "snapshot"), notification(101, "snapshot")],
         }
         await told.answer()
-        async with door.socket("ann", after=2) as socket:
+        async with door.socket("ann", after=(await door.seal()).event(2)) as socket:
             gap, *rest = await hear(socket, 4)
         assert gap["type"] == "nearcast.gap"
-        assert gap["data"] == {"kind": "gap", "after": 2, "first": sequences[6]}
+        assert gap["data"] == {"kind": "gap"}
         assert [event["type"] for event in rest] == ["nearcast.snapshot"] * 2 + ["nearcast.enter"]
-        assert [int(event["sequence"]) for event in (gap, *rest)] == [2, 2, sequences[8], sequences[9]]
-        async with door.socket("ann", after=sequences[6]) as socket:
+        assert await places(door, [gap, *rest]) == [2, 2, sequences[8], sequences[9]]
+        async with door.socket("ann", after=(await door.seal()).event(sequences[6])) as socket:
             assert ids(await hear(socket, 3)) == ["id-8", "id-9", "id-10"]
         await client.close()
 
 
-async def reached(client: httpx.AsyncClient, event: dict[str, Any]) -> int:
+async def reached(door: Door, client: httpx.AsyncClient, event: dict[str, Any]) -> None:
     """Wait until a client's cursor is at an event: it is written soon after the ack, or when the socket closes."""
+    seal = await door.seal()
     async with asyncio.timeout(10):
-        while True:
-            cursor = int((await client.get("/v1/cursor")).json()["sequence"])
-            if cursor == int(event["sequence"]):
-                return cursor
+        while await cursor_of(client, seal) != seal.open(event["cursor"]):
             await asyncio.sleep(0.02)
+
+
+async def cursor_of(client: httpx.AsyncClient, seal: Seal) -> int | None:
+    return seal.open((await client.get("/v1/cursor")).json()["cursor"])
 
 
 async def test_a_cursor_remembers_what_was_acked(server: NatsServer) -> None:
@@ -240,17 +251,92 @@ async def test_a_cursor_remembers_what_was_acked(server: NatsServer) -> None:
             await told.tell("ann")
         async with door.socket("ann") as socket:
             heard = await hear(socket, 4)
-            await socket.send(json.dumps({"ack": heard[1]["sequence"]}))
-        client = await door.client("ann")
-        await reached(client, heard[1])
+            await socket.send(json.dumps({"ack": heard[1]["cursor"]}))
+        client, seal = await door.client("ann"), await door.seal()
+        await reached(door, client, heard[1])
         async with other.socket("ann") as socket:
             assert ids(await hear(socket, 2)) == ["id-3", "id-4"]
-            await socket.send(json.dumps({"ack": int(heard[3]["sequence"])}))
-        cursor = await reached(client, heard[3])
-        assert (await client.put("/v1/cursor", json={"sequence": 1})).json() == {"sequence": cursor}, "it goes forward"
+            await socket.send(json.dumps({"ack": heard[3]["cursor"]}))
+        await reached(door, client, heard[3])
+        said = (await client.put("/v1/cursor", json={"cursor": heard[0]["cursor"]})).json()
+        assert seal.open(said["cursor"]) == seal.open(heard[3]["cursor"]), "it goes forward"
         await told.tell("ann")
         async with door.socket("ann") as socket:
             assert ids(await hear(socket, 1)) == ["id-5"]
+
+
+async def test_whoever_goes_soon_after_an_event_is_not_told_it_again(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody acks a server-sent event; the cursor follows soon, however quiet the stream is after it."""
+    monkeypatch.setattr("nearcast.gateway.streams.CURSOR", 0.1)
+    async with gateway(server.url) as door, teller(server.url) as told:
+        client, seal = await door.client("ann"), await door.seal()
+        for _ in range(3):
+            await told.tell("ann")
+            async with asyncio.timeout(10), client.stream("GET", "/v1/events") as stream:
+                lines = stream.aiter_lines()
+                while not (line := await anext(lines)).startswith("id: "):
+                    pass
+                place = seal.known(line.removeprefix("id: "))
+                while await cursor_of(client, seal) != place:
+                    await asyncio.sleep(0.02)
+
+
+async def test_a_head_opens_no_stream(server: NatsServer) -> None:
+    async with gateway(server.url) as door, teller(server.url) as told:
+        client = await door.client("ann")
+        await told.tell("ann")
+        for _ in range(200):
+            answered = await client.head("/v1/events")
+            assert (answered.status_code, answered.headers["content-type"]) == (200, "text/event-stream")
+        assert (await client.head("/v1/events", headers={"Authorization": "Bearer x"})).status_code == 401
+        assert [event["id"] for _, event in await listen(client, 1)] == ["id-1"]
+
+
+class Fickle(Names):
+    """Ann's token is taken away."""
+
+    is_over = False
+
+    def holds(self, who: Identity) -> bool:
+        return not (self.is_over and who.client == "ann")
+
+
+async def test_a_token_that_is_taken_away_ends_what_is_open(server: NatsServer) -> None:
+    """At once, and not when there is something to tell next: no move is taken, and no event comes."""
+    known = Fickle()
+    async with gateway(server.url, identities=known) as door, teller(server.url) as told:
+        client = await door.client("ann")
+        async with client.stream("GET", "/v1/events") as stream, door.socket("ann") as socket:
+            lines = stream.aiter_lines()
+            await anext(lines)
+            await told.tell("ann")
+            await hear(socket, 1)
+            known.is_over = True
+            await socket.send(json.dumps({"move": {"lon": 1, "lat": 2}, "ref": 1}))
+            with pytest.raises(ConnectionClosedError, match="1008"):
+                await asyncio.wait_for(socket.recv(), 5)
+            async with asyncio.timeout(5):
+                assert "id-2" not in "".join([line async for line in lines])
+        async with Log(server.url) as log:
+            assert await log.last_sequence() == 0
+
+
+async def test_one_who_reads_slowly_does_not_stay_for_that(server: NatsServer) -> None:
+    """Many events are on their way when the token is taken away; those that were not sent are not."""
+    known = Fickle()
+    async with gateway(server.url, identities=known) as door, teller(server.url) as told:
+        for _ in range(300):
+            await told.tell("ann", about="x" * 20_000)
+        async with door.socket("ann", after=BEGINNING) as socket:
+            await hear(socket, 1)
+            socket.transport.pause_reading()
+            known.is_over = True
+            await asyncio.sleep(1.5)
+            socket.transport.resume_reading()
+            with pytest.raises(ConnectionClosedError, match="1008"):
+                await hear(socket, 300)
 
 
 async def test_a_server_that_restarts_costs_nothing(server: NatsServer) -> None:
@@ -267,8 +353,8 @@ async def test_a_server_that_restarts_costs_nothing(server: NatsServer) -> None:
         assert [event["data"]["publication"] for event in heard] == ["later"] * 3
 
 
-@pytest.mark.parametrize("after", ["x", "-1", "1.5", "9" * 30])
-async def test_not_a_sequence(server: NatsServer, after: str) -> None:
+@pytest.mark.parametrize("after", ["x", "-1", "1", "1.5", "9" * 30, "é" * 32, "A" * 31 + "="])
+async def test_not_a_cursor(server: NatsServer, after: str) -> None:
     async with gateway(server.url) as door:
         response = await (await door.client("ann")).get("/v1/events", params={"after": after})
         assert response.status_code == 422

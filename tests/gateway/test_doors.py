@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
 
+from nearcast.gateway.app import open_gateway
 from nearcast.gateway.call import Settings
 from nearcast.gateway.openapi import openapi
 from nearcast.gateway.routes import ROUTES
 from tests.fuzz.wire import CLOSE, Line, frame, upgrade
-from tests.gateway.running import PATIENCE, Live, fresh, gateway, hear, listen
+from tests.gateway.running import PATIENCE, Live, Names, fresh, gateway, hear, listen
 
 AUSTIN = {"lon": -97.74, "lat": 30.27}
 NEAR = "SELECT WHERE &location WITHIN 1 km OF #location"
@@ -35,7 +37,7 @@ async def test_from_a_move_to_an_event(live: Live) -> None:
         assert (event["type"], event["data"]["publisher"]) == ("nearcast.enter", shop)
         assert event["data"]["content"] == "cheap"
         assert leave["type"] == "nearcast.leave"
-        heard = await listen(reader, 2, after=0)
+        heard = await listen(reader, 2, after="0")
         assert [e["id"] for _, e in heard] == [event["id"], leave["id"]]
 
 
@@ -48,7 +50,8 @@ async def test_what_a_socket_says_is_answered(live: Live) -> None:
             ({"move": {"lon": 200, "lat": 0}, "ref": 3}, {"status": 422, "field": "lon", "ref": 3}),
             ({"move": {**AUSTIN, "client": "bob"}}, {"status": 403, "field": "client"}),
             ({"mvoe": 1}, {"status": 400}),
-            ({"ack": "x"}, {"status": 400}),
+            ({"ack": "x"}, {"status": 422, "field": "ack"}),
+            ({"ack": 1}, {"status": 400}),
         ):
             await socket.send(json.dumps(said))
             found = json.loads(await socket.recv())
@@ -159,10 +162,10 @@ async def test_a_layer_of_any_size(live: Live, monkeypatch: pytest.MonkeyPatch) 
         assert len((await client.get(f"/v1/layers/{name}")).json()["features"]) == 100
         await client.put("/v1/subscriptions/in", content=f"SELECT WHERE #location IN LAYER '{name}'")
         await client.post("/v1/positions", json={"lon": -90 + 0.0005, "lat": 30.0005})
-        assert [e["data"]["region"] for _, e in await listen(client, 1, after=0)] == ["z0"]
+        assert [e["data"]["region"] for _, e in await listen(client, 1, after="0")] == ["z0"]
         assert (await operator.put(f"/v1/layers/{name}", json=collection(squares[:-1]))).status_code == 200
         assert (await operator.put(f"/v1/layers/{name}", json=collection(squares[1:]))).status_code == 200
-        heard = await listen(client, 2, after=0)
+        heard = await listen(client, 2, after="0")
         assert [(e["data"]["kind"], e["data"]["region"]) for _, e in heard] == [("enter", "z0"), ("leave", "z0")]
         assert (await client.put(f"/v1/layers/{name}", json=collection([]))).status_code == 403
         assert (await operator.delete(f"/v1/layers/{name}")).status_code == 200
@@ -171,6 +174,32 @@ async def test_a_layer_of_any_size(live: Live, monkeypatch: pytest.MonkeyPatch) 
         refused = await operator.put(f"/v1/layers/{name}", json=collection([bad]))
         assert refused.status_code == 422
         assert "feature 0 (b)" in refused.json()["detail"]
+
+
+async def test_a_layer_that_others_write_is_not_taken_for_what_was_uploaded(live: Live) -> None:
+    name, headers = fresh("zones"), {"content-type": "application/x-ndjson"}
+    uploaded = collection([square(1)])
+    async with gateway(live.url) as door, open_gateway(live.url, Names(), Settings()) as inside:
+        operator = await door.client("operator")
+
+        async def put() -> int:
+            return int((await operator.put(f"/v1/layers/{name}", json=uploaded)).raise_for_status().json()["sequence"])
+
+        async def write(moment: float) -> int:
+            op = {"op": "layer", "time": moment, "name": name, "features": []}
+            return (await operator.post("/v1/positions", content=json.dumps(op), headers=headers)).status_code
+
+        first = await put()
+        assert await write(time.time() + 3600) == 422
+        assert await put() == first, "what is not written changes nothing"
+        assert await write(time.time()) == 202
+        second = await put()
+        assert second > first
+        async with inside.layers.disowned([name]):
+            third = (await inside.layers.put(name, uploaded, time.time())).sequence
+        assert await put() > third > second, "one that was uploaded meanwhile may not be there any more"
+        assert (await operator.delete(f"/v1/layers/{name}")).status_code == 200
+        assert (await operator.delete(f"/v1/layers/{name}")).status_code == 404
 
 
 async def test_a_fleet_by_its_operator(live: Live) -> None:
@@ -242,7 +271,7 @@ async def test_readings(live: Live) -> None:
         assert (await source.post("/v1/readings", json={"publication": "lux", "value": 5})).status_code == 200
         both = [{"publication": "lux", "value": 50}, {"publication": "lux", "value": 7, "values": {"colour": "red"}}]
         assert (await source.post("/v1/readings", json=both)).status_code == 202
-        heard = await listen(reader, 2, after=0)
+        heard = await listen(reader, 2, after="0")
         assert [e["data"]["values"]["value"] for _, e in heard] == [5, 7]
         assert (await source.post("/v1/readings", json={"publication": "lux"})).status_code == 422
         assert (await source.post("/v1/readings", json={"value": 1})).status_code == 422
@@ -324,7 +353,7 @@ async def test_two_gateways_are_one(live: Live) -> None:
         async with one.socket(ann) as socket:
             await client.post("/v1/positions", json={"lon": 20, "lat": 20})
             [first] = await hear(socket, 1)
-            await socket.send(json.dumps({"ack": first["sequence"]}))
+            await socket.send(json.dumps({"ack": first["cursor"]}))
         await client.post("/v1/positions", json={"lon": 21, "lat": 20})
         await client.post("/v1/positions", json={"lon": 20, "lat": 20})
         async with two.socket(ann) as socket:

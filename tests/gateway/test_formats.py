@@ -129,7 +129,7 @@ def test_what_is_not_json(body: bytes) -> None:
     [
         {"lon": 1, "lat": 2, "client": "bob"},
         [{"lon": 1, "lat": 2}, {"lon": 1, "lat": 2, "client": "bob"}],
-        {"type": "Feature", "id": "bob", "geometry": {"type": "Point", "coordinates": [1, 2]}},
+        {"type": "Feature", "properties": {"client": "bob"}, "geometry": {"type": "Point", "coordinates": [1, 2]}},
     ],
 )
 def test_nobody_moves_another(body: Any) -> None:
@@ -138,6 +138,12 @@ def test_nobody_moves_another(body: Any) -> None:
     assert (raised.value.status, raised.value.field) == (403, "client")
     with pytest.raises(GatewayError, match="cannot act for another"):
         read({"lon": 1, "lat": 2}, named="bob")
+
+
+@pytest.mark.parametrize("who", [ANN, OPERATOR])
+def test_the_id_of_a_feature_is_not_a_client(who: Identity) -> None:
+    feature = {"type": "Feature", "id": 7, "geometry": {"type": "Point", "coordinates": [1, 2]}}
+    assert [op.client for op in only(feature, who) if isinstance(op, ops.Move)] == [who.client]
 
 
 def test_an_operator_moves_anyone() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from nearcast.broker.weighing import FOUND, Most, Scales
-from nearcast.errors import OpError
-from nearcast.gateway import server
+from nearcast.broker.weighing import FOUND, MEASURED, Most, Scales
+from nearcast.errors import GatewayError, OpError
+from nearcast.gateway import call, server
+from nearcast.gateway.ask import Broker
 from nearcast.gateway.call import Settings
+from nearcast.gateway.limits import InHand, Rates
+from nearcast.gateway.seal import Seal
 from nearcast.language.parse import parse_publication, parse_subscription
 from nearcast.match.kernel import Kernel
 from nearcast.model import op as ops
@@ -267,9 +272,9 @@ async def test_what_means_nothing_counts_as_well(live: Live, monkeypatch: pytest
     monkeypatch.setattr("nearcast.gateway.app.REQUESTS", 10.0)
     async with gateway(live.url, Settings(rate=10)) as door:
         ann, bob, boss = [await door.client(name) for name in (fresh("ann"), fresh("bob"), "operator")]
-        for client, last in ((ann, 429), (boss, 400)):
-            statuses = [(await client.post("/v1/positions", content=b"[")).status_code for _ in range(130)]
-            assert (statuses[0], statuses[-1]) == (400, last)
+        for client, statuses in ((ann, {400, 429}), (boss, {400})):
+            found = {(await client.post("/v1/positions", content=b"[")).status_code for _ in range(300)}
+            assert found == statuses
         long = "SELECT WHERE " + "(" * 1500
         assert [(await bob.post("/v1/query", content=long)).status_code for _ in range(3)] == [422, 429, 429]
 
@@ -278,12 +283,14 @@ async def test_what_was_never_told_cannot_have_been_heard(live: Live) -> None:
     async with gateway(live.url) as door:
         name = fresh("ann")
         ann = await door.client(name)
-        for sequence in (10**30, -1):
-            refused = await ann.put("/v1/cursor", json={"sequence": sequence})
-            assert (refused.status_code, refused.json()["field"]) == (422, "sequence")
+        stranger = Seal(b"of another system")
+        for cursor in ("1", stranger.event(10**9), "x" * 32):
+            refused = await ann.put("/v1/cursor", json={"cursor": cursor})
+            assert (refused.status_code, refused.json()["field"]) == (422, "cursor")
         async with door.socket(name) as socket:
-            await socket.send('{"ack": 1000000000}')
-        assert (await ann.get("/v1/cursor")).json()["sequence"] < 10**9
+            await socket.send(json.dumps({"ack": stranger.event(10**9), "ref": 1}))
+            assert json.loads(await socket.recv())["field"] == "ack"
+        assert (await door.seal()).open((await ann.get("/v1/cursor")).json()["cursor"]) == 0
 
 
 async def test_the_head_of_a_request_is_bounded(live: Live) -> None:
@@ -308,3 +315,181 @@ async def test_whoever_does_not_say_what_it_wants_is_let_go(live: Live, monkeypa
             async with Line(door.url) as line:
                 await line.send(sent)
                 await line.is_hung_up(5)
+
+
+# ---- what one client could exhaust ---------------------------------------------------------------------
+
+
+async def test_a_client_says_so_much_of_itself(live: Live) -> None:
+    """A region of 100,000 attributes took minutes to build, in every broker, whenever the client was judged."""
+    async with gateway(live.url) as door:
+        ann = await door.client(fresh("ann"))
+        many = {f"a{number}": number for number in range(257)}
+        for attributes, field in (
+            (many, "attributes"),
+            ({"a" * 257: 1}, "attributes"),
+            ({"a": "a" * 4097}, "attributes[...]"),
+        ):
+            for refused in (
+                await ann.patch("/v1/client", json={"attributes": attributes}),
+                await ann.post("/v1/positions", json={"lon": 0, "lat": 0, "attributes": attributes}),
+            ):
+                assert (refused.status_code, refused.json()["field"]) == (422, field), refused.text
+        refused = await ann.post("/v1/readings", json={"publication": "p", "values": many})
+        assert (refused.status_code, refused.json()["field"]) == (422, "values")
+        many.popitem()
+        assert (await ann.patch("/v1/client", json={"attributes": many})).status_code == 200
+        refused = await ann.patch("/v1/client", json={"attributes": {"b": 1}})
+        assert (refused.status_code, "257 are too many" in refused.json()["detail"]) == (422, True)
+
+
+async def test_a_question_counts_as_long_as_it_takes(live: Live) -> None:
+    """Cheap ones count as one op; whoever asks for much waits the longer."""
+    async with gateway(live.url, Settings(rate=10)) as door:
+        ann, bob = await door.client(fresh("ann")), await door.client(fresh("bob"))
+        for number in range(20):
+            await (await door.client("operator")).put(f"/v1/publications/q{number}", content="PUBLISH")
+        wide = "SELECT WHERE " + " OR ".join(f"&a{number} = 1" for number in range(25))
+        statuses = [(await ann.post("/v1/query", content=wide)).status_code for _ in range(60)]
+        assert statuses[0] == 200
+        assert 429 in statuses
+        assert [(await bob.get("/v1/client")).status_code for _ in range(20)] == [200] * 20
+
+
+def test_what_is_done_already_is_owed() -> None:
+    now = [0.0]
+    rates = Rates(10, clock=lambda: now[0])
+    rates.owe("ann", 150)
+    with pytest.raises(GatewayError, match="wait 6 s"):
+        rates.take("ann", 1)
+    now[0] = 5.2
+    rates.take("ann", 1)
+
+
+def test_so_much_of_a_client_is_in_hand() -> None:
+    in_hand = InHand(2, 10)
+    with in_hand.request("ann") as first, in_hand.request("ann"), in_hand.request("bob"):
+        first.add(8)
+        with pytest.raises(GatewayError, match="at most 2 requests"), in_hand.request("ann"):
+            pass
+        with pytest.raises(GatewayError, match="at most 10 bytes"):
+            first.add(3)
+    assert not in_hand.counts
+    assert not in_hand.sizes
+
+
+async def test_questions_of_a_client_wait_for_each_other(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, most, ask = 0, 0, Broker.ask
+
+    async def slowly(self: Broker, what: str, **said: Any) -> bytes:
+        nonlocal asked, most
+        asked += 1
+        most = max(most, asked)
+        try:
+            await asyncio.sleep(0.02)
+            return await ask(self, what, **said)
+        finally:
+            asked -= 1
+
+    monkeypatch.setattr(Broker, "ask", slowly)
+    async with gateway(live.url) as door:
+        ann = await door.client(fresh("ann"))
+        answers = await asyncio.gather(*(ann.get("/v1/clients") for _ in range(20)))
+        assert {answer.status_code for answer in answers} == {200}
+        assert most == call.QUESTIONS
+
+
+async def test_a_body_has_to_come(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kept up to 4 MiB, for as long as its sender liked, and there could be any number of them."""
+    monkeypatch.setattr(call, "HASTE", 0.3)
+    monkeypatch.setattr(call, "REQUESTS", 2)
+    async with gateway(live.url) as door:
+        headers = {"Authorization": f"Bearer token-{fresh('ann')}", "Content-Length": "1000"}
+        unfinished = request("POST", "/v1/positions", headers) + b"[" * 10
+        async with Line(door.url) as line, Line(door.url) as second, Line(door.url) as third:
+            await asyncio.gather(line.send(unfinished), second.send(unfinished))
+            await asyncio.sleep(0.1)
+            refused = await third.ask(unfinished)
+            assert refused is not None
+            assert (refused.status, b"at most 2 requests" in refused.body) == (429, True)
+            late = await line.answer()
+            assert late is not None
+            assert (late.status, b"the body did not come" in late.body) == (408, True)
+
+
+async def test_whatever_comes_after_an_answer_does_not_keep_the_line_open(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a token: a byte of a body that is refused already, or an empty line, kept a connection for ever."""
+    monkeypatch.setattr(server, "HASTE", 0.5)
+    async with gateway(live.url) as door:
+        for sent, more in (
+            (request("POST", "/v1/positions", {"Content-Length": "1000"}), b"x"),
+            (request("GET", "/v1/openapi.json", {}), b"\r\n"),
+        ):
+            async with Line(door.url) as line:
+                assert await line.ask(sent) is not None
+                await line.send(more)
+                await line.is_hung_up(5)
+        async with Line(door.url) as line:  # one that goes on asking is kept
+            for _ in range(8):
+                assert await line.ask(request("GET", "/v1/openapi.json", {})) is not None
+                await asyncio.sleep(0.1)
+
+
+async def test_how_it_is_is_asked_once_for_all(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ask = [], Broker._asked
+
+    async def noted(self: Broker, what: str, *said: Any) -> bytes:
+        asked.append(what)
+        return await ask(self, what, *said)
+
+    monkeypatch.setattr(Broker, "_asked", noted)
+    monkeypatch.setattr("nearcast.gateway.ask.KNOWN", 60.0)
+    async with gateway(live.url) as door:
+        anyone = await door.bearer("nobody")
+        answers = await asyncio.gather(*(anyone.get("/v1/health") for _ in range(50)))
+        answers.append(await anyone.get("/v1/health"))
+        assert {answer.status_code for answer in answers} == {200}
+        assert asked == ["health"]
+
+
+async def test_readings_are_counted_before_they_are_looked_at(live: Live) -> None:
+    async with gateway(live.url, Settings(rate=100)) as door:
+        ann = await door.client(fresh("ann"))
+        began = time.monotonic()
+        refused = await ann.post("/v1/readings", json=[{"publication": "p", "value": 1}] * 1001)
+        assert (refused.status_code, "readings at once are too many" in refused.json()["detail"]) == (413, True)
+        assert time.monotonic() < began + 3
+        wrong = [{"publication": "p", "value": 1, "time": 10**12}] * 400
+        statuses = [(await ann.post("/v1/readings", json=wrong)).status_code for _ in range(4)]
+        assert (statuses[0], statuses[-1]) == (422, 429)
+
+
+async def test_positions_that_are_none_count_as_well(live: Live) -> None:
+    async with gateway(live.url, Settings(rate=100)) as door:
+        ann = await door.client(fresh("ann"))
+        statuses = [(await ann.post("/v1/positions", json=[{}] * 400)).status_code for _ in range(4)]
+        assert (statuses[0], statuses[-1]) == (422, 429)
+
+
+def test_what_has_to_be_measured_weighs_more() -> None:
+    """To measure how far an outline is takes ten times as long as to compare."""
+    scales = Scales(crowd(1000))
+    outline = "POLYGON((10 10, 12 10, 12 12, 10 12, 10 10))"
+
+    def cost(text: str) -> int:
+        return scales.cost(parse_subscription(f"SELECT WHERE {text}"))
+
+    plain = cost(f"NOT &location IN {outline}")
+    assert cost("NOT &location WITHIN 1 m OF POINT(10 10)") == plain
+    assert cost(f"NOT &location WITHIN 1 m OF {outline}") == plain + MEASURED * 1024
+    assert cost(f"NOT &location IN {outline} HYSTERESIS 5 m") == plain + MEASURED * 1024
+
+
+def test_regions_that_multiply() -> None:
+    """600 of one space and 300 of another are 180,000 cases, each judged whenever anyone does something."""
+    pairs = ", ".join([f"(a = {n})" for n in range(9)] + [f"location (x = {n}, y = 0)" for n in range(8)])
+    for text in (f"PUBLISH AS {pairs}", f"SELECT AS {pairs}"):
+        with pytest.raises(OpError, match="72 ways, and 64 are the most"):
+            Kernel().apply(owned(text, "x"))

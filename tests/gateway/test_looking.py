@@ -128,20 +128,21 @@ async def test_the_explanation_of_one_pair(live: Live) -> None:
 async def test_a_second_screen_leaves_the_cursor_alone(server: NatsServer) -> None:
     async with gateway(server.url, Settings(heartbeat=0.05)) as door, teller(server.url) as told:
         client = await door.client("ann")
-        for _ in range(3):
-            await told.tell("ann")
-        address = f"ws{door.url.removeprefix('http')}/v1/ws?after=1&cursor=off"
+        places = [await told.tell("ann") for _ in range(3)]
+        seal = await door.seal()
+        address = f"ws{door.url.removeprefix('http')}/v1/ws?after={seal.event(places[0])}&cursor=off"
         headers = {"Authorization": "Bearer token-ann"}
         async with connect(address, additional_headers=headers, compression=None) as screen:
             heard = await hear(screen, 2)
-            await screen.send(json.dumps({"ack": heard[-1]["sequence"]}))
+            await screen.send(json.dumps({"ack": heard[-1]["cursor"]}))
             await asyncio.sleep(0.1)
-        async with client.stream("GET", "/v1/events", params={"after": "3", "cursor": "off"}) as stream:
-            lines = stream.aiter_lines()
-            while (await anext(lines)) != "id: 3":
-                pass
+        async with client.stream("GET", "/v1/events", params={"after": heard[-1]["cursor"], "cursor": "off"}) as stream:
+            async for line in stream.aiter_lines():
+                if line.startswith("id: "):
+                    assert seal.open(line.removeprefix("id: ")) == places[2]
+                    break
         assert ids(heard) == ["id-2", "id-3"]
-        assert (await client.get("/v1/cursor")).json() == {"sequence": 0}
+        assert seal.open((await client.get("/v1/cursor")).json()["cursor"]) == 0
         assert [event["id"] for _, event in await listen(client, 3)] == ["id-1", "id-2", "id-3"]
         refused = await client.get("/v1/events", params={"cursor": "on"})
         assert (refused.status_code, refused.json()["field"]) == (422, "cursor")
@@ -150,11 +151,13 @@ async def test_a_second_screen_leaves_the_cursor_alone(server: NatsServer) -> No
 async def test_from_history_to_events_without_a_gap(server: NatsServer) -> None:
     async with gateway(server.url) as door, teller(server.url) as told:
         client = await door.client("ann")
-        assert (await client.get("/v1/notifications")).json() == {"events": [], "next": None, "at": 0}
+        seal, nothing = await door.seal(), (await client.get("/v1/notifications")).json()
+        assert seal.open(nothing.pop("at")) == 0
+        assert nothing == {"events": [], "next": None}
         for _ in range(3):
             await told.tell("ann")
             await told.tell("bob")
-        while (page := (await client.get("/v1/notifications")).json())["at"] < 6:
+        while seal.known((page := (await client.get("/v1/notifications")).json())["at"]) < 6:
             await asyncio.sleep(0.01)
         await told.tell("ann")
         later = await listen(client, 1, after=page["at"])

@@ -16,7 +16,7 @@ from nearcast.serve import free_port
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "quickstart.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DIFFERS = re.compile(r'\d{4}-\d\d-\d\dT[\d:.]+Z|(?<="sequence":)\d+|(?<="id":")\w+…?')
+DIFFERS = re.compile(r'\d{4}-\d\d-\d\dT[\d:.]+Z|(?<="sequence":)\d+|(?<="id":")\w+…?|(?<=\bid: )\S+')
 """Times, ids, and the places of ops among the ticks."""
 GATEWAY = "http://127.0.0.1:8080"
 

@@ -34,7 +34,7 @@ BODIES: dict[str, Any] = {
     "positions": HERE,
     "readings": {"publication": "mine", "value": 3},
     "client": {"attributes": {"fuel": 3}},
-    "cursor": {"sequence": 0},
+    "cursor": {"cursor": "0"},
     "layers": {"type": "FeatureCollection", "features": []},
     "tokens": {"client": "someone"},
     "webhooks": {"url": "https://example.org/hook"},

@@ -32,7 +32,7 @@ EVERYTHING = (
     ("GET", "/v1/client", None),
 )
 """All that a client can ask."""
-CHANGING = re.compile(r'"(id|time)":"[^"]*"|"number":\d+')
+CHANGING = re.compile(r'"(id|time|at)":"[^"]*"|"number":\d+')
 """What is another with each question, whatever is asked."""
 
 
@@ -89,7 +89,7 @@ async def test_a_lower_precision_at_every_door(live: Live) -> None:
         assert (await him.put("/v1/subscriptions/s", content=f"SELECT WHERE &owner = '{ann}'")).status_code == 200
         assert (await him.put("/v1/subscriptions/near", content=f"{NEAR} WITH UPDATES")).status_code == 200
         assert (await him.post("/v1/positions", json={"lon": -97.70, "lat": 30.27})).status_code == 202
-        async with door.socket(bob, after=0) as socket:
+        async with door.socket(bob, after="0") as socket:
             assert (await her.post("/v1/positions", json=exact)).status_code == 202
             heard = await hear(socket, 2)
         said = json.dumps(heard) + "".join(text for _, text in await answers(him, ann))

@@ -89,7 +89,7 @@ class Crowd:
 
     async def listen(self, name: str) -> None:
         """For ever."""
-        async with Client(self.url, self.token, client=name) as me, aclosing(me.events(0)) as events:
+        async with Client(self.url, self.token, client=name) as me, aclosing(me.events("0")) as events:
             async for event in events:
                 self.events[name].append(event)
                 if name == DESK:

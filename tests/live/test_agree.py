@@ -79,7 +79,7 @@ async def live(at: dict[str, str], rows: Any, zones: dict[str, Any]) -> dict[str
     heard: dict[str, list[str]] = defaultdict(list)
 
     async def listen(name: str) -> None:
-        async with Client(at["url"], at["token"], client=name) as me, aclosing(me.events(0)) as events:
+        async with Client(at["url"], at["token"], client=name) as me, aclosing(me.events("0")) as events:
             async for event in events:
                 heard[name].append(event.id)
 

@@ -121,7 +121,7 @@ async def test_the_standby_tells_within_three_seconds(tmp_path: Path) -> None:
                 square = zones()["features"][:1]
                 await http.put("/v1/layers/square", json={"type": "FeatureCollection", "features": square})
             walking = asyncio.create_task(in_and_out(ann, *square[0]["geometry"]["coordinates"]))
-            async with aclosing(ann.events(0)) as events, asyncio.timeout(60):
+            async with aclosing(ann.events("0")) as events, asyncio.timeout(60):
                 for _ in range(20):  # both brokers are there, and warm
                     await anext(events)
                 await running.kill("telling broker")

@@ -90,7 +90,7 @@ class Poster(asyncio.Protocol):
 class Listener(asyncio.Protocol):
     """A connection that is told events, as server-sent events."""
 
-    def __init__(self, url: str, token: str, client: str, after: int, heard: Heard) -> None:
+    def __init__(self, url: str, token: str, client: str, after: str, heard: Heard) -> None:
         self._request = (
             f"GET /v1/events?client={quote(client, safe='')}&after={after} HTTP/1.1\r\n"
             f"Host: {urlsplit(url).netloc}\r\nAuthorization: Bearer {token}\r\n\r\n"
@@ -134,8 +134,8 @@ async def poster(url: str, token: str) -> Poster:
     return cast(Poster, made[1])
 
 
-async def listener(url: str, token: str, client: str, after: int, heard: Heard) -> Listener:
-    """A connection for a client, to hear what comes after a sequence, that the gateway has begun to answer."""
+async def listener(url: str, token: str, client: str, after: str, heard: Heard) -> Listener:
+    """A connection for a client, to hear what comes after a cursor, that the gateway has begun to answer."""
     made: Any = await asyncio.get_running_loop().create_connection(
         lambda: Listener(url, token, client, after, heard), *_address(url)
     )

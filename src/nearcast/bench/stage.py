@@ -111,9 +111,10 @@ class Stage:
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
-    def told(self) -> int:
-        """The last sequence of what was told."""
-        return int(self.health().get("told", 0))
+    def told(self) -> str:
+        """A cursor that is after all that was told."""
+        asked = httpx.get(f"{self.url}/v1/notifications", headers=self.headers, timeout=PATIENCE)
+        return str(asked.raise_for_status().json()["at"])
 
     @property
     def watchers(self) -> list[str]:

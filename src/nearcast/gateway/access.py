@@ -5,8 +5,9 @@ or has ended, opens no door.
 
 - By MQTT one comes in through the door of `nearcast.phones`, which knows whose a token is. To the server it presents a
   password that only our own processes can make, so nobody gets past it.
-- By NATS one comes as ``nats/<client>`` with the token as password, and hears what one is told. A further token of the
-  same client has its id (`token_id`) behind that: ``nats/ann/3f9a01c2b4d5``.
+- By NATS an operator comes as ``nats/<client>`` with the token as password, and hears what anyone is told. A further
+  token of the same client has its id (`token_id`) behind that: ``nats/ann/3f9a01c2b4d5``. Nobody else does, since the
+  headers of messages say how many there are of all (see `seal`).
 """
 
 from __future__ import annotations
@@ -67,14 +68,12 @@ def _by_mqtt(digest: str, entry: Entry, secret: str) -> Iterator[User]:
 
 def _by_nats(digest: str, entry: Entry, known: Mapping[str, User]) -> Iterator[User]:
     may, name = GRANTS[entry.role], f"nats/{entry.client}"
-    if not entry.bcrypt or Action.LISTEN not in may or not name.isprintable():
+    if not entry.bcrypt or not {Action.LISTEN, Action.ACT_FOR} <= may or not name.isprintable():
         return
-    own = out_subject(entry.client)
-    told = OUT_SUBJECTS if Action.ACT_FOR in may else own
-    inbox = f"_INBOX_{own.rpartition('.')[2]}.>"
+    inbox = f"_INBOX_{out_subject(entry.client).rpartition('.')[2]}.>"
     if name in known:
         name = f"{name}/{digest[:ID]}"
-    yield User(name, entry.bcrypt, (), (told, inbox), NATIVE)
+    yield User(name, entry.bcrypt, (), (OUT_SUBJECTS, inbox), NATIVE)
 
 
 class Access:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -34,7 +35,8 @@ from nearcast.gateway.openapi import openapi
 from nearcast.gateway.outbox import Cursors
 from nearcast.gateway.page import page_routes
 from nearcast.gateway.routes import ROUTES, Way
-from nearcast.gateway.streams import Talk, is_heard, send_events, start_after
+from nearcast.gateway.streams import EVENT_HEADERS, Talk, is_heard, send_events, start_after
+from nearcast.log.ending import end
 
 __all__ = ["create_app", "open_gateway"]
 
@@ -45,6 +47,8 @@ REQUESTS = 100.0
 """Requests a second that a client may make in any case, however few ops it may write: a page asks often."""
 BROKER = PATIENCE
 """Seconds for a broker to answer."""
+TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
+"""As RFC 9110 has them, which Python's own followed only of late."""
 logger = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
 
@@ -59,7 +63,7 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
     broker = Broker(link, BROKER)
     async with link, Hub(url, broker, metrics, settings.queue) as hub:
         layers = Layers(link, committer, broker)
-        yield Gateway(
+        gateway = Gateway(
             settings,
             identities,
             metrics,
@@ -73,6 +77,11 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
             Hooks(link, settings.webhooks),
             Rates(max(settings.rate, REQUESTS)),
         )
+        watching = asyncio.create_task(gateway.watch(), name="nearcast gateway watch")
+        try:
+            yield gateway
+        finally:
+            await end(watching)
         await committer.close()
 
 
@@ -137,18 +146,22 @@ class _Door:
         gateway, request = self._held[0], Request(scope, receive)
         way = self.doors["GET" if scope["method"] == "HEAD" else scope["method"]]
         began = time.perf_counter()
-        try:
-            who = identified(gateway, request.headers.get("authorization"))
-            who.must(way.action)
-            gateway.count_request(who)
-            response = await way.door(Call(gateway, request, who))
-        except ClientDisconnect:
-            return
-        except Exception as error:  # noqa: BLE001  # whatever it is, the client is told in the same form
-            response = problem(error)
-        gateway.metrics.requests.labels(way.name, response.status_code).inc()
-        gateway.metrics.request_seconds.labels(way.name).observe(time.perf_counter() - began)
-        await response(scope, receive, send)
+        with ExitStack() as stack:  # in hand until it is sent
+            try:
+                who = identified(gateway, request.headers.get("authorization"))
+                who.must(way.action)
+                gateway.count_request(who)
+                held = stack.enter_context(gateway.holding(who))
+                response = await way.door(Call(gateway, request, who, held))
+                if held is not None:
+                    held.add(len(response.body))
+            except ClientDisconnect:
+                return
+            except Exception as error:  # noqa: BLE001  # whatever it is, the client is told in the same form
+                response = problem(error)
+            gateway.metrics.requests.labels(way.name, response.status_code).inc()
+            gateway.metrics.request_seconds.labels(way.name).observe(time.perf_counter() - began)
+            await response(scope, receive, send)
 
 
 def identified(gateway: Gateway, header: str | None) -> Identity:
@@ -165,7 +178,8 @@ def identified(gateway: Gateway, header: str | None) -> Identity:
 def problem(error: Exception) -> Response:
     """What went wrong, as RFC 9457 has it. What was not foreseen is in the log, not in the answer."""
     refusal = _refusal(error)
-    body = Problem(HTTPStatus(refusal.status).phrase, refusal.status, refusal.reason, refusal.field)
+    title = TITLES.get(refusal.status) or HTTPStatus(refusal.status).phrase
+    body = Problem(title, refusal.status, refusal.reason, refusal.field)
     headers = {} if refusal.retry_after is None else {"Retry-After": f"{refusal.retry_after:g}"}
     if refusal.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -230,7 +244,10 @@ class _Events:
             call = Call(gateway, request, identified(gateway, request.headers.get("authorization")))
             call.who.must(Action.LISTEN)
             gateway.count_request(call.who)
-            await send_events(call, receive, send)
+            if scope["method"] == "HEAD":
+                await Response(headers=EVENT_HEADERS)(scope, receive, send)
+            else:
+                await send_events(call, receive, send)
         except (NearcastError, ClientDisconnect) as error:
             await problem(error)(scope, receive, send)
 

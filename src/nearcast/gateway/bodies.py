@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
-from nearcast.gateway.formats import Fault
+from nearcast.gateway.formats import Attributes, Fault, Name, Text
+from nearcast.model.region import MOST
 
 __all__ = ["Heard", "Particulars", "Problem", "Reading", "Statement", "Taken", "Written"]
 
@@ -30,12 +33,16 @@ class Taken(msgspec.Struct, omit_defaults=True):
     faults: list[Fault] = []
 
 
+_Values = Annotated[dict[Name, bool | int | float | Text], msgspec.Meta(max_length=MOST - 1)]
+"""One less than there may be, since ``value`` is one of them in the log."""
+
+
 class Reading(msgspec.Struct, forbid_unknown_fields=True):
     """A reading of a source: ``value`` is ``@``, ``values`` holds others."""
 
     publication: str
-    value: bool | int | float | str | None = None
-    values: dict[str, bool | int | float | str] = {}
+    value: bool | int | float | Text | None = None
+    values: _Values = {}
     time: str | int | float | None = None
     client: str | None = None
 
@@ -43,15 +50,15 @@ class Reading(msgspec.Struct, forbid_unknown_fields=True):
 class Particulars(msgspec.Struct, forbid_unknown_fields=True):
     """What a client says of itself; null removes an attribute. Lease and lateness are seconds."""
 
-    attributes: dict[str, bool | int | float | str | None] = {}
+    attributes: Attributes = {}
     lease: float | None = None
     lateness: float | None = None
 
 
 class Heard(msgspec.Struct, forbid_unknown_fields=True):
-    """How far a client has heard."""
+    """How far a client has heard: the cursor of an event."""
 
-    sequence: int
+    cursor: str
 
 
 class Problem(msgspec.Struct, omit_defaults=True):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import msgspec
 from starlette.datastructures import QueryParams
@@ -21,11 +22,11 @@ from nearcast.gateway.bodies import Statement, Taken
 from nearcast.gateway.commit import Committer, Placed
 from nearcast.gateway.delivery import Feed, Hub
 from nearcast.gateway.formats import MOST as MOST_POSITIONS
-from nearcast.gateway.formats import Fault, Lines, op_line, when
+from nearcast.gateway.formats import Fault, Lines, faulty, op_line, when
 from nearcast.gateway.hooks import MOST, Hooks
 from nearcast.gateway.identity import Identities, Identity
 from nearcast.gateway.layers import Layers
-from nearcast.gateway.limits import Rates
+from nearcast.gateway.limits import Held, InHand, Rates
 from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.outbox import Cursors
@@ -43,6 +44,19 @@ BRIEF = 512
 """Bytes that a statement may have to count as one op;"""
 WRITTEN = 16
 """of a longer one so many more count as another, since reading it takes as long as several fixes."""
+BYTES = 4096
+"""Bytes of a body that count as another request: to read it takes time, whatever is in it."""
+MICROS_OF_OP = 100
+"""A question counts as one op, and as one more for each so many microseconds that a broker took for it. So a client has
+a tenth of a broker's time for questions, by what it may do in a second."""
+QUESTIONS = 4
+"""Of one client that a broker is asked at once; others wait."""
+REQUESTS, BODIES = 200, 4 * BODY
+"""Requests of a client that are in hand at once, and bytes of their bodies and answers."""
+HASTE, SLOWEST = 20.0, 2**15
+"""Seconds for a body to come, and the bytes of a larger one that come in each further second, at least."""
+LOOK = 1.0
+"""Seconds between two looks at whether those who listen may still."""
 JSON = "application/json"
 _encoder = msgspec.json.Encoder()
 
@@ -107,6 +121,11 @@ class Gateway:
     """Requests and messages, whatever is in them; ``rates`` counts ops."""
     wrote: dict[str, int] = field(default_factory=dict)
     """The last packet of each of those who wrote of late, so that they read what they wrote."""
+    _guests: WeakKeyDictionary[Feed, Identity] = field(default_factory=WeakKeyDictionary)
+    """Who listens."""
+    in_hand: InHand = field(default_factory=lambda: InHand(REQUESTS, BODIES))
+    _asking: WeakValueDictionary[str, asyncio.Semaphore] = field(default_factory=WeakValueDictionary)
+    """Of clients that ask a broker something."""
     _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """Of clients that have a statement written."""
 
@@ -120,16 +139,40 @@ class Gateway:
         if not who.is_operator:
             self.requests.take(who.client, 1)
 
+    def count_body(self, who: Identity, size: int) -> None:
+        """Before it is read."""
+        if not who.is_operator:
+            self.requests.take(who.client, min(size // BYTES, self.requests.at_once))
+
+    @contextmanager
+    def holding(self, who: Identity) -> Iterator[Held | None]:
+        """Answer a request within, unless too many of the same client are in hand."""
+        if who.is_operator:
+            yield None
+            return
+        with self.in_hand.request(who.client) as held:
+            yield held
+
     def most(self, who: Identity) -> int:
         """Positions of a body."""
         return MOST_POSITIONS if who.is_operator else min(MOST_POSITIONS, self.rates.at_once)
 
-    def listen(self, who: Identity, client: str, after: int) -> Feed:
-        """What is told to a client after a sequence, unless too many hear that already."""
+    def listen(self, who: Identity, client: str, after: int | None) -> Feed:
+        """What is told to a client after a place, unless too many hear that already."""
         if not who.is_operator and self.hub.listeners(client) >= self.settings.streams:
             most = self.settings.streams
             raise GatewayError(429, f"a client has at most {most:,} streams at a time; close one", retry_after=1)
-        return self.hub.listen(client, after)
+        feed = self.hub.listen(client, after)
+        self._guests[feed] = who
+        return feed
+
+    async def watch(self) -> None:
+        """Streams of those whose tokens do not hold any more are closed, also if there is nothing to send."""
+        while True:
+            await asyncio.sleep(LOOK)
+            for feed, who in list(self._guests.items()):
+                if not self.identities.holds(who):
+                    feed.close()
 
     def moment(self, given: str | float | None = None) -> str | float:
         return when(given, time.time_ns() // 1000, round(self.settings.ahead * MICROS))
@@ -137,9 +180,9 @@ class Gateway:
     def enqueue(self, who: Identity, read: Lines) -> asyncio.Future[Placed]:
         """Put what was read in line at once."""
         self.metrics.refused.inc(len(read.faults))
+        self.count(who, read.count + len(read.faults))
         if not read.lines:
             raise _refusal(read.faults)
-        self.count(who, read.count)
         return self.committer.enqueue(read.lines)
 
     async def taken(self, who: Identity, read: Lines, placing: asyncio.Future[Placed] | None = None) -> Taken:
@@ -151,8 +194,17 @@ class Gateway:
         return Taken(read.count, placed.sequence, len(read.faults), read.faults[:FAULTS])
 
     async def ask(self, who: Identity, what: str, **asked: Any) -> bytes:
-        """A question to the broker, which has applied by then what the same one wrote here."""
-        return await self.broker.ask(what, **asked, after=self.wrote.get(who.client))
+        """A question to the broker, which has applied by then what the same one wrote here. What it takes the broker is
+        counted when that is known."""
+        after = self.wrote.get(who.client)
+        if who.is_operator:
+            return await self.broker.ask(what, **asked, after=after)
+        self.count(who, 1)
+        async with self._asking.setdefault(who.client, asyncio.Semaphore(QUESTIONS)):
+            return await self.broker.ask(what, charge=partial(self._charge, who.client), **asked, after=after)
+
+    def _charge(self, client: str, micros: int) -> None:
+        self.rates.owe(client, micros // MICROS_OF_OP)
 
     @asynccontextmanager
     async def admitted(self, who: Identity, client: str, kind: str, id_: str, text: str) -> AsyncIterator[None]:
@@ -162,8 +214,9 @@ class Gateway:
             yield
             return
         async with self._turns.setdefault(client, asyncio.Lock()):
-            most = {"cost": self.settings.cost, "weight": self.settings.weight}
-            weighed = await self.ask(who, "weigh", client=client, id=id_, text=text, **most)
+            most: dict[str, Any] = {"cost": self.settings.cost, "weight": self.settings.weight}
+            after = self.wrote.get(who.client)
+            weighed = await self.broker.ask("weigh", client=client, id=id_, text=text, after=after, **most)
             found = msgspec.json.decode(weighed, type=_Weight)
             known = found.publications if kind == "publish" else found.subscriptions
             if id_ not in known and len(known) >= self.settings.statements:
@@ -214,8 +267,8 @@ def written(op: dict[str, Any]) -> bytes:
 class Call:
     """One request, of one client."""
 
-    def __init__(self, gateway: Gateway, request: Request, who: Identity) -> None:
-        self.gateway, self.request, self.who = gateway, request, who
+    def __init__(self, gateway: Gateway, request: Request, who: Identity, held: Held | None = None) -> None:
+        self.gateway, self.request, self.who, self._held = gateway, request, who, held
 
     @property
     def query(self) -> QueryParams:
@@ -240,7 +293,7 @@ class Call:
         return value
 
     async def body(self) -> bytes:
-        """All of the body, unless it is too large."""
+        """All of the body, unless it is too large, or too slow."""
         most = self.gateway.settings.body
         if not self.who.is_operator:
             most = min(most, BODY)
@@ -248,12 +301,20 @@ class Call:
         said = self.request.headers.get("content-length", "0")
         if said.isdigit() and int(said) > most:
             raise refusal
-        pieces, size = [], 0
-        async for piece in self.request.stream():
-            size += len(piece)
-            if size > most:
-                raise refusal
-            pieces.append(piece)
+        pieces, size, began = [], 0, asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout_at(began + HASTE) as patience:
+                async for piece in self.request.stream():
+                    size += len(piece)
+                    if size > most:
+                        raise refusal
+                    if self._held is not None:
+                        self._held.add(len(piece))
+                    pieces.append(piece)
+                    patience.reschedule(began + HASTE + size / SLOWEST)
+        except TimeoutError:
+            raise GatewayError(408, f"the body did not come within {HASTE:g} s, or too slowly") from None
+        self.gateway.count_body(self.who, size)
         return b"".join(pieces)
 
     async def decoded(self, kind: Any) -> Any:
@@ -261,8 +322,7 @@ class Call:
         try:
             return msgspec.json.decode(await self.body(), type=kind)
         except msgspec.ValidationError as error:
-            reason, _, path = str(error).partition(" - at `$.")
-            raise GatewayError(422, reason, path.rstrip("`")) from None
+            raise GatewayError(422, *faulty(error)) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise GatewayError(400, f"not JSON: {error}") from None
 

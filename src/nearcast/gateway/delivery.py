@@ -32,6 +32,7 @@ from nearcast.gateway.events import Event, Told, events_of, gap_event, merge_rea
 from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import FeedMetrics
 from nearcast.gateway.outbox import Outbox, places_of, stored_of
+from nearcast.gateway.seal import Seal
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.ending import end
@@ -91,6 +92,7 @@ class Hub:
         self._is_broken = False
         """Something was left out, and what follows is not taken."""
         self._created = ""
+        self._seal: Seal | None = None
         self._watch: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -106,9 +108,20 @@ class Hub:
         self.end()
         await self._link.__aexit__(kind, error, trace)
 
-    def listen(self, client: str, after: int) -> Feed:
-        """What is told to a client after a sequence. Close it when nobody listens any more."""
-        feed = Feed(self, client, after)
+    @property
+    def seal(self) -> Seal:
+        """By which places in the stream are shown to others."""
+        if self._seal is None:
+            raise GatewayError(503, "the server has not been there yet", retry_after=1)
+        return self._seal
+
+    def listen(self, client: str, after: int | None) -> Feed:
+        """What is told to a client after a sequence. Close it when nobody listens any more.
+
+        Whoever names a place that is not of this stream is told how things stand.
+        """
+        feed = Feed(self, client, after or 0)
+        feed.is_lost = after is None
         self._feeds.setdefault(feed.subject, set()).add(feed)
         self.metrics.connected.inc()
         return feed
@@ -136,6 +149,7 @@ class Hub:
         """Hear all that comes after what has been heard; from now on, at first."""
         with explained(log.url, OUT_STREAM):
             extent = await extent_of(log.client, OUT_STREAM)
+            self._seal = await Seal.of(log)
             # A tail that a crash of the server took is told again, so a stream that ends too early is waited for.
             self.stored = extent.last
             if extent.created != self._created:
@@ -211,7 +225,7 @@ class Hub:
         self.position = told.sequence
         feeds = self._feeds.get(subject)
         if feeds:
-            for event in events_of([told]):
+            for event in events_of([told], self.seal):
                 for feed in feeds:
                     feed.offer(event)
 
@@ -264,6 +278,11 @@ class Feed:
             self._timer.cancel()
             self._timer = None
         self._hub.forget(self)
+
+    @property
+    def cursor(self) -> str:
+        """How far the client is, as it may know that."""
+        return self._hub.seal.now(self.reached)
 
     @property
     def reached(self) -> int:
@@ -384,7 +403,7 @@ class Feed:
         kept = merge_readings(told) if self._is_slow else told
         self._hub.metrics.merged.inc(len(told) - len(kept))
         self.last = told[-1].sequence
-        return events_of(kept)
+        return events_of(kept, hub.seal)
 
     async def _until_stored(self, sequence: int) -> None:
         """Of what was said ahead before the queue was there, wait until the disk has it."""
@@ -416,6 +435,7 @@ class Feed:
         self.is_lost, self._short = False, None
         after, self.last = self.last, max(state.sequence, first - 1)
         *places, last = [*([after] * len(state.notifications)), self.last]
-        gap = gap_event(places[0] if places else last, after, first, time_text(time.time_ns() // 1000))
+        seal, now = self._hub.seal, time_text(time.time_ns() // 1000)
+        gap = gap_event(places[0] if places else last, seal.id_of("gap", self.client, after, first), now, seal)
         told = zip([*places[1:], last], state.notifications, strict=False)
-        return [gap, *events_of(Told(place, bytes(notification)) for place, notification in told)]
+        return [gap, *events_of((Told(place, bytes(notification)) for place, notification in told), seal)]

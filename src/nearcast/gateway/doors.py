@@ -14,11 +14,13 @@ import msgspec
 from starlette.responses import Response
 
 from nearcast.errors import GatewayError, LanguageError, NearcastError
-from nearcast.gateway.bodies import Heard, Particulars, Reading, Written
-from nearcast.gateway.call import Call, answer, written
+from nearcast.gateway.bodies import Heard, Particulars, Reading, Taken, Written
+from nearcast.gateway.call import Call, Gateway, answer, written
 from nearcast.gateway.events import events_of
 from nearcast.gateway.formats import Lines, read_lines, read_positions
 from nearcast.gateway.grants import Action
+from nearcast.gateway.phones import forget_phones
+from nearcast.gateway.seal import BEGINNING
 from nearcast.language.format import statement_text
 from nearcast.language.oplog import decode_op
 from nearcast.language.parse import parse_publication
@@ -71,19 +73,34 @@ async def post_positions(call: Call) -> Response:
     now, ahead = time.time_ns() // 1000, round(gateway.settings.ahead * MICROS)
     if "ndjson" in call.request.headers.get("content-type", ""):
         call.who.must(Action.APPEND)
-        read = read_lines(body, now, ahead)
-        for name in read.layers:
-            await gateway.layers.disown(name)
-        for client in read.forgotten:
-            await gateway.hooks.forget(client)
-    else:
-        read = read_positions(body, call.who, now, ahead, call.query.get("client"), gateway.most(call.who))
+        return answer(await _appended(call, read_lines(body, now, ahead)), 202)
+    read = read_positions(body, call.who, now, ahead, call.query.get("client"), gateway.most(call.who))
     return answer(await gateway.taken(call.who, read), 202)
+
+
+async def _appended(call: Call, read: Lines) -> Taken:
+    """Lines of ops, and what goes with them. Of a client that they forget the webhooks go once they are on disk."""
+    gateway = call.gateway
+    async with gateway.layers.disowned(read.layers if read.lines else ()):
+        taken = await gateway.taken(call.who, read)
+    for client in read.forgotten:
+        await _forget(gateway, client)
+    return taken
+
+
+async def _forget(gateway: Gateway, client: str) -> bool:
+    """What is kept of a client beside the log: its webhooks and its phones. Whether there was something."""
+    had_hooks = await gateway.hooks.forget(client)
+    return await forget_phones(gateway.link, client) or had_hooks
 
 
 async def post_readings(call: Call) -> Response:
     found = await call.decoded(list[Reading] | Reading)
     readings = found if isinstance(found, list) else [found]
+    if len(readings) > (most := call.gateway.most(call.who)):
+        raise GatewayError(413, f"{len(readings):,} readings at once are too many; {most:,} is the most")
+    if len(readings) > 1:
+        call.gateway.count(call.who, len(readings))
     ops = []
     for reading in readings:
         op = {
@@ -97,7 +114,10 @@ async def post_readings(call: Call) -> Response:
     if len(ops) == 1:
         placed = await call.gateway.write(call.who, ops[0], status=404)
         return answer(Written(placed.sequence))
-    return answer(await call.gateway.taken(call.who, Lines([written(op) for op in ops], len(ops))), 202)
+    if not ops:
+        raise GatewayError(422, "there is nothing in it")
+    read = Lines([written(op) for op in ops], len(ops))
+    return answer(await call.gateway.taken(call.who, read, call.gateway.committer.enqueue(read.lines)), 202)
 
 
 async def get_client(call: Call) -> Response:
@@ -115,10 +135,23 @@ async def patch_client(call: Call) -> Response:
 
 
 async def delete_client(call: Call) -> Response:
-    """With its webhooks, so that nothing that waits is delivered any more."""
-    await call.gateway.hooks.forget(call.client)
-    op = {"op": "client", "time": call.gateway.moment(), "client": call.client, "forget": True}
-    placed = await call.gateway.write(call.who, op, status=404)
+    """Then its webhooks, so that nothing that waits is delivered any more.
+
+    Whoever was forgotten, but died or was refused before the webhooks were, tries again: so they also go where the
+    client is not known any more, and it is a 404 only if there is nothing at all. That says no more than one may ask,
+    as nobody but an operator comes here for another.
+    """
+    gateway, client = call.gateway, call.client
+    gateway.count(call.who, 1)
+    op = {"op": "client", "time": gateway.moment(), "client": client, "forget": True}
+    placed = await gateway.committer.commit([written(op)])
+    try:
+        await gateway.broker.check(placed, status=404)
+    except GatewayError as error:
+        if error.status != 404 or not await _forget(gateway, client):
+            raise
+    else:
+        await _forget(gateway, client)
     return answer(Written(placed.sequence))
 
 
@@ -268,7 +301,6 @@ async def get_inside(call: Call) -> Response:
 
 
 async def _queried(call: Call, text: str) -> Response:
-    call.gateway.count(call.who, 1)
     call.gateway.check_text(call.who, text)
     cost = call.gateway.cost(call.who)
     return answer(await call.gateway.ask(call.who, "query", client=call.client, text=text, cost=cost))
@@ -333,16 +365,18 @@ def _box(call: Call) -> tuple[float, ...] | None:
 
 
 async def get_notifications(call: Call) -> Response:
-    """Own notifications, in order: after a sequence, or since a time; ``next`` is the sequence to go on after.
+    """Own notifications, in order: after a cursor, or since a time; ``next`` is the cursor to go on after.
 
-    Whoever has them all goes on with events after ``at``, or after the last of them if that is later.
+    Whoever has them all goes on with events after ``at``.
     """
-    most, at = call.number("limit", 100, 1, PAGE), call.gateway.hub.position
-    page = await call.gateway.hub.outbox.page(
-        out_subject(call.client), call.number("after", 0), most, _since(call.query.get("since"))
-    )
-    events = [msgspec.Raw(event.body) for event in events_of(page.told)]
-    return answer({"events": events, "next": None if page.is_last else page.told[-1].sequence, "at": at})
+    hub, most = call.gateway.hub, call.number("limit", 100, 1, PAGE)
+    seal, at = hub.seal, hub.position
+    after = seal.known(call.query.get("after", BEGINNING))
+    page = await hub.outbox.page(out_subject(call.client), after, most, _since(call.query.get("since")))
+    events = [msgspec.Raw(event.body) for event in events_of(page.told, seal)]
+    next_ = None if page.is_last else seal.event(page.told[-1].sequence)
+    at = max(at, page.told[-1].sequence) if page.told else at
+    return answer({"events": events, "next": next_, "at": seal.now(at)})
 
 
 def _since(given: str | None) -> str | None:
@@ -357,16 +391,13 @@ def _since(given: str | None) -> str | None:
 
 
 async def get_cursor(call: Call) -> Response:
-    return answer(Heard(await call.gateway.cursors.read(call.client)))
+    return answer(Heard(call.gateway.hub.seal.now(await call.gateway.cursors.read(call.client))))
 
 
 async def put_cursor(call: Call) -> Response:
     heard = await call.decoded(Heard)
-    last = (await call.gateway.hub.outbox.extent()).last
-    if not 0 <= heard.sequence <= last:
-        raise GatewayError(422, f"events go from 0 to {last}, so nobody has heard {heard.sequence}", "sequence")
-    await call.gateway.cursors.write(call.client, heard.sequence)
-    return answer(Heard(await call.gateway.cursors.read(call.client)))
+    await call.gateway.cursors.write(call.client, call.gateway.hub.seal.known(heard.cursor, "cursor"))
+    return await get_cursor(call)
 
 
 # ---- operation -----------------------------------------------------------------------------------------

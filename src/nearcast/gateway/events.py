@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from nearcast.gateway.seal import Seal
+
 __all__ = ["Event", "Told", "events_of", "gap_event", "merge_readings", "trial_event"]
 
 SOURCE = "/nearcast"
@@ -35,8 +37,8 @@ class _About(msgspec.Struct):
     peer: str | None = None
 
 
-class _Envelope(msgspec.Struct):
-    """The attributes of a CloudEvent. ``sequence`` is text, as the extension of that name has it."""
+class _Envelope(msgspec.Struct, omit_defaults=True):
+    """The attributes of a CloudEvent. ``cursor`` is ours: where one is who has heard it."""
 
     specversion: str
     id: str
@@ -45,23 +47,26 @@ class _Envelope(msgspec.Struct):
     subject: str
     time: str
     datacontenttype: str
-    sequence: str
     data: msgspec.Raw
+    cursor: str = ""
 
 
 _head, _about = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_About)
 
 
 class Event:
-    """What a socket sends: a CloudEvent, and the place in the stream that a client has reached with it."""
+    """What a socket sends: a CloudEvent, and the place in the stream that a client has reached with it.
 
-    def __init__(self, sequence: int, body: bytes, id_: str = "", stored: float = 0.0) -> None:
-        self.sequence, self.body, self.id, self.stored = sequence, body, id_, stored
+    ``sequence`` is that place as we know it, ``cursor`` as others do.
+    """
+
+    def __init__(self, sequence: int, body: bytes, id_: str = "", stored: float = 0.0, cursor: str = "") -> None:
+        self.sequence, self.body, self.id, self.stored, self.cursor = sequence, body, id_, stored, cursor
 
     @property
     def frame(self) -> bytes:
         """As a server-sent event."""
-        return b"id: %d\ndata: %b\n\n" % (self.sequence, self.body)
+        return b"id: %b\ndata: %b\n\n" % (self.cursor.encode(), self.body)
 
     @property
     def text(self) -> str:
@@ -78,7 +83,7 @@ class Told(NamedTuple):
     """When, in seconds since 1970; 0 if it never was."""
 
 
-def events_of(told: Iterable[Told]) -> list[Event]:
+def events_of(told: Iterable[Told], seal: Seal) -> list[Event]:
     """Messages as events. What is not a notification, as only another program can have written it, is left out."""
     events = []
     for sequence, payload, stored in told:
@@ -88,14 +93,14 @@ def events_of(told: Iterable[Told]) -> list[Event]:
             logger.warning("message %d is not a notification", sequence)
         else:
             kind = f"nearcast.{head.kind}"
-            events.append(_event(sequence, kind, head.id, head.subscription, head.time, payload, stored))
+            cursor = seal.event(sequence)
+            events.append(_event(sequence, kind, head.id, head.subscription, head.time, payload, cursor, stored))
     return events
 
 
-def gap_event(sequence: int, after: int, first: int, time: str) -> Event:
-    """What was told after ``after`` and before ``first`` is not all there any more."""
-    data = _encoder.encode({"kind": "gap", "after": after, "first": first})
-    return _event(sequence, "nearcast.gap", f"gap-{after}-{first}", "gap", time, data)
+def gap_event(sequence: int, id_: str, time: str, seal: Seal) -> Event:
+    """What was told before it is not all there any more."""
+    return _event(sequence, "nearcast.gap", id_, "gap", time, _encoder.encode({"kind": "gap"}), seal.event(sequence))
 
 
 def trial_event(id_: str, subject: str, time: str) -> Event:
@@ -103,9 +108,11 @@ def trial_event(id_: str, subject: str, time: str) -> Event:
     return _event(0, "nearcast.test", id_, subject, time, _encoder.encode({"kind": "test"}))
 
 
-def _event(sequence: int, kind: str, id_: str, subject: str, time: str, data: bytes, stored: float = 0.0) -> Event:
-    envelope = _Envelope("1.0", id_, SOURCE, kind, subject, time, "application/json", str(sequence), msgspec.Raw(data))
-    return Event(sequence, _encoder.encode(envelope), id_, stored)
+def _event(
+    sequence: int, kind: str, id_: str, subject: str, time: str, data: bytes, cursor: str = "", stored: float = 0.0
+) -> Event:
+    envelope = _Envelope("1.0", id_, SOURCE, kind, subject, time, "application/json", msgspec.Raw(data), cursor)
+    return Event(sequence, _encoder.encode(envelope), id_, stored, cursor)
 
 
 def merge_readings(told: Iterable[Told]) -> list[Told]:

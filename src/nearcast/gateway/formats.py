@@ -7,19 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from nearcast.errors import GatewayError, NearcastError
 from nearcast.gateway.identity import Identity
 from nearcast.language.oplog import decode_op
 from nearcast.model import op as ops
 from nearcast.model.moment import MICROS, parse_time, time_text
+from nearcast.model.region import LONGEST_NAME, LONGEST_TEXT
+from nearcast.model.region import MOST as MOST_SAID
 
-__all__ = ["MOST", "Fault", "Lines", "Position", "op_line", "owntracks_fix", "read_lines", "read_positions", "when"]
+__all__ = [
+    "MOST",
+    "Attributes",
+    "Fault",
+    "Lines",
+    "Name",
+    "Position",
+    "Text",
+    "faulty",
+    "op_line",
+    "owntracks_fix",
+    "read_lines",
+    "read_positions",
+    "when",
+]
 
 Scalar = bool | int | float | str
+Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
+Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
+Attributes = Annotated[dict[Name, bool | int | float | Text | None], Meta(max_length=MOST_SAID)]
+"""What a client says of itself, within what the model takes; null removes one."""
 EXACT = 2**52
 """Microseconds that a JSON number of seconds gives back exactly."""
 NAMED = ("time", "alt", "floor", "place", "accuracy")
@@ -36,7 +57,7 @@ class Position(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     floor: float | None = None
     accuracy: float | None = None
     place: str | None = None
-    attributes: dict[str, bool | int | float | str | None] | None = None
+    attributes: Attributes | None = None
     client: str | None = None
     x: float | None = None
     y: float | None = None
@@ -212,14 +233,23 @@ def _position(item: Any) -> Position:
 
 
 def _fault(error: msgspec.ValidationError) -> Fault:
-    """msgspec names the field at the end of its message, or quotes one that it does not know."""
-    reason, _, path = str(error).partition(" - at `$.")
-    unknown = reason.partition("contains unknown field `")[2]
-    return Fault(0, reason, (path or unknown).rstrip("`"))
+    reason, field = faulty(error)
+    return Fault(0, reason, field)
+
+
+def faulty(error: msgspec.ValidationError) -> tuple[str, str]:
+    """What is wrong, and with which field: msgspec says so at the end of its message, or quotes one that it does not
+    know."""
+    said, _, path = str(error).partition(" - at `")
+    if path.startswith("key` in `"):
+        said, path = f"{said} as a name", path.removeprefix("key` in `")
+    unknown = said.partition("contains unknown field `")[2]
+    return said, (path.removeprefix("$").removeprefix(".") or unknown).rstrip("`")
 
 
 def _feature(feature: dict[str, Any]) -> dict[str, Any]:
-    """The properties of a fix have its names; what else is a plain value is an attribute."""
+    """The properties of a fix have its names, ``client`` too; what else is a plain value is an attribute. The id is the
+    feature's own, and says nothing here."""
     geometry, said = feature.get("geometry"), feature.get("properties") or {}
     if not isinstance(said, dict):
         raise msgspec.ValidationError("properties are an object - at `$.properties`")
@@ -233,9 +263,8 @@ def _feature(feature: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(at, list) or not 2 <= len(at) <= 3:
             raise msgspec.ValidationError("coordinates are longitude, latitude and perhaps altitude - at `$.geometry`")
         fix |= dict(zip(("lon", "lat", "alt"), at, strict=False))
-    named = said.get("client", feature.get("id"))
-    if named is not None:
-        fix["client"] = str(named)
+    if said.get("client") is not None:
+        fix["client"] = str(said["client"])
     attributes = {
         name: value
         for name, value in said.items()

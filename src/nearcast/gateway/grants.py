@@ -78,7 +78,6 @@ DOORS: Mapping[Action, Mapping[Door, str]] = {
         Door.HTTP: "`/v1/events`, `/v1/notifications`, `/v1/cursor`",
         Door.SOCKET: "`/v1/ws`, `ack`",
         Door.MQTT: "transitions",
-        Door.NATS: "one's subject",
     },
     Action.ASK: {
         Door.HTTP: "`/v1/query`, `/v1/nearest`, `/v1/inside`, `/v1/clients`, `/v1/explain/…`, one's statements, layers"
@@ -90,7 +89,7 @@ DOORS: Mapping[Action, Mapping[Door, str]] = {
         Door.HTTP: "`?client=` on any of the above, `client` in a position or a reading",
         Door.SOCKET: "`?client=`, `client` in a `move`",
         Door.MQTT: "topics of others",
-        Door.NATS: "subjects of others",
+        Door.NATS: "what anyone is told",
     },
     Action.MEASURE: {Door.HTTP: "`/v1/metrics`, the details of `/v1/health`"},
     Action.ISSUE: {Door.HTTP: "`/v1/tokens`"},

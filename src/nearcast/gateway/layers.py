@@ -11,6 +11,8 @@ again changes nothing.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Any
 
@@ -81,18 +83,31 @@ class Layers:
                 raise GatewayError(404, f"no layer {name!r} was uploaded")
             return await self._content(await self._objects(), known.hash)
 
-    async def disown(self, name: str) -> None:
-        """Forget what a layer holds, since another writes it. One without a record is written as a whole."""
+    @asynccontextmanager
+    async def disowned(self, names: Iterable[str]) -> AsyncIterator[None]:
+        """Write layers within by other means than `put`.
+
+        What they hold is forgotten before: a record that is missing costs a whole write, while one that stays when a
+        process dies in the midst would have the next upload change nothing. And after, since another may have uploaded
+        one meanwhile.
+        """
+        names = list(names)
+        await self._disown(names)
+        yield
+        await self._disown(names)
+
+    async def _disown(self, names: Iterable[str]) -> None:
         with explained(self._link.url, LAYER_NAMES):
-            names = await self._names()
-            if (await _record(names, name))[0] is not None:
-                await names.delete(_key(name))
+            for name in names:
+                bucket = await self._names()
+                if (await _record(bucket, name))[0] is not None:
+                    await bucket.delete(_key(name))
 
     async def remove(self, name: str, time: str | float) -> int:
-        await self.disown(name)
         line = _encoder.encode({"op": "layer", "time": time, "name": name, "remove": True})
-        placed = await self._committer.commit([line])
-        await self._broker.check(placed, status=404)
+        async with self.disowned([name]):
+            placed = await self._committer.commit([line])
+            await self._broker.check(placed, status=404)
         return placed.sequence
 
     # ---- ops -------------------------------------------------------------------------------------

@@ -1,14 +1,17 @@
-"""How much each client may ask for: a bucket of tokens that fills as time passes."""
+"""How much each client may ask for: a bucket of tokens that fills as time passes, and what is in hand at once."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from nearcast.errors import GatewayError
 
-__all__ = ["Rates"]
+__all__ = ["Held", "InHand", "Rates"]
 
 KNOWN = 10_000
 """Clients whose buckets are kept before full ones, which say nothing, are let go."""
@@ -40,7 +43,55 @@ class Rates:
             self._forget(now)
         self._buckets[client] = (left - ops, now)
 
+    def owe(self, client: str, ops: int) -> None:
+        """Count what is done already. Whoever has nothing left for it waits the longer for what is next."""
+        if ops:
+            now = self._clock()
+            left, since = self._buckets.get(client, (self._most, now))
+            self._buckets[client] = (min(self._most, left + (now - since) * self.rate) - ops, now)
+
     def _forget(self, now: float) -> None:
         full = [c for c, (left, since) in self._buckets.items() if left + (now - since) * self.rate >= self._most]
         for client in full:
             del self._buckets[client]
+
+
+@dataclass(slots=True)
+class Held:
+    """One request that is in hand."""
+
+    _of: InHand
+    _client: str
+    size: int = 0
+
+    def add(self, size: int) -> None:
+        """More bytes of its body or its answer, unless those of all of the client's are too many then."""
+        self._of.sizes[self._client] += size
+        self.size += size
+        if self._of.sizes[self._client] > self._of.most_bytes:
+            reason = f"at most {self._of.most_bytes:,} bytes of a client are in hand at once; send one after another"
+            raise GatewayError(429, reason, retry_after=1)
+
+
+class InHand:
+    """Requests of each client that are not answered yet, and the bytes of their bodies and answers."""
+
+    def __init__(self, requests: int, most_bytes: int) -> None:
+        self.requests, self.most_bytes = requests, most_bytes
+        self.counts: Counter[str] = Counter()
+        self.sizes: Counter[str] = Counter()
+
+    @contextmanager
+    def request(self, client: str) -> Iterator[Held]:
+        """Answer one within."""
+        if self.counts[client] >= self.requests:
+            raise GatewayError(429, f"a client has at most {self.requests:,} requests at a time", retry_after=1)
+        self.counts[client] += 1
+        held = Held(self, client)
+        try:
+            yield held
+        finally:
+            self.counts[client] -= 1
+            self.sizes[client] -= held.size
+            if not self.counts[client]:
+                del self.counts[client], self.sizes[client]

@@ -14,7 +14,7 @@ from nearcast.gateway.routes import ROUTES, Way
 
 __all__ = ["openapi"]
 
-REFUSALS = (400, 401, 403, 404, 409, 413, 422, 429, 503)
+REFUSALS = (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
 _REF = "#/components/schemas/{name}"
 
 
@@ -101,7 +101,7 @@ def _events() -> dict[str, Any]:
     parameters = [_parameter(name, "query") for name in ("after", "cursor", "client")]
     header = {**_parameter("Last-Event-ID", "header"), "required": False}
     return {
-        "summary": "Events as they happen, as CloudEvents; an id is a sequence to go on after",
+        "summary": "Events as they happen, as CloudEvents; an id is a cursor to go on after",
         "operationId": "get_events",
         "parameters": [*parameters, header],
         "responses": {

@@ -39,7 +39,9 @@ NONSENSE = ("Invalid HTTP request", "Invalid UTF-8 sequence", "Unsupported upgra
 class _Protocol(HttpToolsProtocol):
     """HTTP of strangers: they have so many seconds, and so many bytes, to say what they want.
 
-    The parser itself keeps whatever comes, for ever.
+    The parser itself keeps whatever comes, for ever. And whatever comes after an answer, a body that nobody waits for
+    or an empty line, has uvicorn wait for ever, as if it were the next request. So these seconds also begin with the
+    end of an answer.
     """
 
     _head, _headers, _in_head = 0, 0, True
@@ -70,6 +72,11 @@ class _Protocol(HttpToolsProtocol):
         self._in_head = False
         self._stop()
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._timer is None and self.cycle.response_complete and not self.transport.is_closing():
+            self._wait()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         cycle.scope["extensions"] = {AT_ONCE: {"write": partial(_write_at_once, cycle)}}

@@ -25,7 +25,7 @@ from nearcast.gateway.identity import Identity
 from nearcast.log.ending import end
 from nearcast.model.moment import MICROS
 
-__all__ = ["AT_ONCE", "Sender", "Talk", "is_heard", "send_events", "start_after"]
+__all__ = ["AT_ONCE", "EVENT_HEADERS", "Sender", "Talk", "is_heard", "send_events", "start_after"]
 
 Message = MutableMapping[str, Any]
 Sender = Callable[[Message], Awaitable[None]]
@@ -40,20 +40,15 @@ PENDING = 64
 AGAIN, NO_MORE = 1012, 1008
 """What a socket is closed with: the service starts again; or, it was against a rule."""
 _encoder = msgspec.json.Encoder()
-HEADERS = [
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
-]
+EVENT_HEADERS = {"content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no"}
+_HEADERS = [(name.encode(), value.encode()) for name, value in EVENT_HEADERS.items()]
 
 
-async def start_after(gateway: Gateway, client: str, named: str | None) -> int:
-    """Where a client goes on: after what it names, or where its cursor is."""
+async def start_after(gateway: Gateway, client: str, named: str | None) -> int | None:
+    """Where a client goes on: after what it names, or where its cursor is; None if that is not of this stream."""
     if named is None or named == "":
         return await gateway.cursors.read(client)
-    if not named.isdecimal() or len(named) > 18:
-        raise GatewayError(422, f"{named!r:.40} is not a sequence of an event", "after")
-    return int(named)
+    return gateway.hub.seal.open(named)
 
 
 def is_heard(call: Call) -> bool:
@@ -68,14 +63,15 @@ def is_heard(call: Call) -> bool:
 
 
 async def send_events(call: Call, receive: Receiver, send: Sender) -> None:
-    """Until the client goes. Its id is the sequence, so a browser that comes back says by itself where it was."""
+    """Until the client goes. Whoever comes back says by itself where it was, as the header of the protocol; the address
+    says only where it began."""
     gateway, client = call.gateway, call.client
-    named = call.query.get("after") or call.request.headers.get("last-event-id")
+    named = call.request.headers.get("last-event-id") or call.query.get("after")
     after, keeps_cursor = await start_after(gateway, client, named), is_heard(call)
     with gateway.listen(call.who, client, after) as feed:
         gone = asyncio.ensure_future(_until_gone(receive, feed))
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             await _send(send, b": nearcast\n\n")
             await _pass_on(call, feed, send, keeps_cursor=keeps_cursor)
             if not gone.done():
@@ -86,29 +82,38 @@ async def send_events(call: Call, receive: Receiver, send: Sender) -> None:
 
 async def _pass_on(call: Call, feed: Feed, send: Sender, *, keeps_cursor: bool) -> None:
     """The cursor follows a little behind, since nobody says what has arrived, and events do not wait for it."""
-    gateway, who = call.gateway, call.who
+    gateway, who, heartbeat = call.gateway, call.who, call.gateway.settings.heartbeat
     sent, written, due = feed.last, feed.last, time.monotonic() + CURSOR
+    beat = time.monotonic() + heartbeat
     writing: asyncio.Task[None] | None = None
     write: Callable[[bytes], bool] = call.request.scope["extensions"][AT_ONCE]["write"]
 
+    def is_noting() -> bool:
+        """Whether the cursor is to follow, and we look at that in time."""
+        return keeps_cursor and feed.last > written
+
     def write_at_once(event: Event) -> bool:
-        has_time = not keeps_cursor or time.monotonic() < due
+        has_time = not keeps_cursor or (is_noting() and time.monotonic() < due)
         return has_time and gateway.identities.holds(who) and write(event.frame)
 
     feed.write_at_once = write_at_once
     try:
         while not feed.is_closed:
-            events = await feed.take(gateway.settings.heartbeat)
+            until = min(beat, due) if is_noting() else beat
+            events = await feed.take(max(0.0, until - time.monotonic()))
             if not gateway.identities.holds(who):
                 break
+            now = time.monotonic()
             if events:
                 await _send(send, events[0].frame if len(events) == 1 else b"".join([event.frame for event in events]))
-            elif not feed.is_closed:
-                await _send(send, b"id: %d\n\n" % feed.reached)
-            if keeps_cursor and time.monotonic() > due and (writing is None or writing.done()):
-                if sent > written:
+            elif now >= beat and not feed.is_closed:
+                await _send(send, b"id: %b\n\n" % feed.cursor.encode())
+            if events or now >= beat:
+                beat = now + heartbeat
+            if keeps_cursor and now >= due:
+                if sent > written and (writing is None or writing.done()):
                     writing, written = asyncio.create_task(_remember(gateway, feed.client, sent)), sent
-                sent, due = feed.reached, time.monotonic() + CURSOR
+                sent, due = feed.reached, now + CURSOR
     finally:
         if writing is not None:
             await writing
@@ -135,7 +140,7 @@ async def _until_gone(receive: Receiver, feed: Feed) -> None:
 class _In(msgspec.Struct, forbid_unknown_fields=True):
     """What a client says: how far it has heard, or where it is. An answer has the ``ref`` of what it answers."""
 
-    ack: int | str | None = None
+    ack: str | None = None
     move: msgspec.Raw = msgspec.Raw(b"")
     ref: int | str | None = None
 
@@ -169,20 +174,22 @@ class Talk:
 
     async def _events(self) -> None:
         """Whatever ends it, the client is told, and comes back, unless its token does not hold any more."""
-        code = AGAIN
         try:
-            while not self._feed.is_closed:
+            while self._may_stay():
                 events = await self._feed.take(self._gateway.settings.heartbeat)
-                if not self._gateway.identities.holds(self._who):
-                    code = NO_MORE
-                    break
                 for event in events:
+                    if not self._may_stay():
+                        break
                     await self._send({"type": "websocket.send", "text": event.text})
-                if not events and not self._feed.is_closed:
-                    await self._say({"at": self._feed.reached})
+                if not events and self._may_stay():
+                    await self._say({"at": self._feed.cursor})
         finally:
+            code = AGAIN if self._gateway.identities.holds(self._who) else NO_MORE
             with suppress(Exception):  # it may have gone already
                 await self._send({"type": "websocket.close", "code": code})
+
+    def _may_stay(self) -> bool:
+        return not self._feed.is_closed and self._gateway.identities.holds(self._who)
 
     async def _say(self, value: Any) -> None:
         """A socket may be closed while something of it is still to be answered, and the server raises then."""
@@ -196,11 +203,13 @@ class Talk:
             said = message.get("text")
             ref = None
             await self._wait()
+            if not self._may_stay():
+                return
             try:
                 heard = _in.decode(said if said is not None else message["bytes"])
                 ref = heard.ref
                 if heard.ack is not None:
-                    self._heard(int(heard.ack))
+                    self._heard(self._gateway.hub.seal.known(heard.ack, "ack"))
                 if move := bytes(heard.move):
                     await self._move(move, ref)
             except GatewayError as error:

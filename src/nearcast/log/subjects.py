@@ -15,6 +15,7 @@ __all__ = [
     "FORMAT",
     "HOOKS",
     "HOOK_CURSORS",
+    "KEYS",
     "LAYERS",
     "LAYER_NAMES",
     "LEASES",
@@ -27,6 +28,7 @@ __all__ = [
     "OUT_SUBJECTS",
     "PHONES",
     "SNAPSHOTS",
+    "TOOK",
     "ask_subject",
     "client_of_subject",
     "hook_subject",
@@ -61,6 +63,8 @@ HOOK_CURSORS = "nearcast-webhook-cursors"
 LETTERS = "nearcast-dead-letters"
 """The stream of events that a webhook gave up."""
 LETTER_SUBJECTS = "nearcast.dead.*"
+KEYS = "nearcast-keys"
+"""The bucket of the key that hides places in the stream of notifications from those who are shown them."""
 PHONES = "nearcast-phones"
 """The bucket of the devices and waypoints of each client that comes by MQTT."""
 
@@ -70,6 +74,8 @@ BATCH = "Nearcast-Batch"
 """The header that says which batch told a notification."""
 ORDINAL = "Nearcast-Ordinal"
 """The header that says which of its batch a notification is, from 0."""
+TOOK = "Nearcast-Took"
+"""The header that says how many microseconds of the processor an answer took."""
 
 LONGEST = 1024
 """Bytes of a token. A server takes 4,096 for a whole line of its protocol."""

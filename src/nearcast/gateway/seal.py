@@ -1,0 +1,122 @@
+"""Places in the stream of notifications, as others are shown them: sealed.
+
+The stream is everyone's. Were its sequences shown, anyone could watch it grow, and so find out that somebody else was
+told something: whoever publishes to a stranger alone, and sees the count go up, knows where that stranger is. A cursor
+is such a place that only we can read. The same place looks different each time, unless it is that of an event, which
+its receiver knows anyway.
+
+It is made as RFC 5297 does it (a synthetic initialisation vector), with BLAKE2b: a tag of what is to be hidden, and
+that, masked by the tag. So nobody can make one, or turn one into the next.
+"""
+
+from __future__ import annotations
+
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import blake2b
+from typing import Self
+
+from nats.js import api
+from nats.js import errors as stream_errors
+from nats.js.kv import KeyValue
+
+from nearcast.errors import GatewayError
+from nearcast.log.client import Log
+from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.subjects import KEYS
+
+__all__ = ["BEGINNING", "Seal"]
+
+BEGINNING = "0"
+"""Before all events: the only cursor that anyone may make."""
+NAME = "cursor"
+"""Of the key in its bucket."""
+HALF = 12
+"""Bytes of the tag, and of what it hides: a salt and a sequence."""
+SALT = 4
+LENGTH = 32
+"""Characters of a cursor."""
+
+
+class Seal:
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._tagging = blake2b(key=key, digest_size=HALF, person=b"tag")
+        self._masking = blake2b(key=key, digest_size=HALF, person=b"mask")
+
+    @classmethod
+    async def of(cls, log: Log) -> Self:
+        """The one of a system, which whoever comes first makes. It is where the stream is, and goes with it."""
+        with explained(log.url, KEYS):
+            jetstream = log.client.jetstream(timeout=PATIENCE)
+            try:
+                bucket = await jetstream.key_value(KEYS)
+            except stream_errors.BucketNotFoundError:
+                bucket = await jetstream.create_key_value(
+                    api.KeyValueConfig(KEYS, history=1, storage=api.StorageType.FILE)
+                )
+            return cls(await _key(bucket))
+
+    def event(self, sequence: int) -> str:
+        """The cursor of an event; the same whenever it is sent."""
+        return self._sealed(bytes(SALT), sequence)
+
+    def now(self, sequence: int) -> str:
+        """A cursor for how far the stream is. Nobody sees by it whether that has changed."""
+        return self._sealed(secrets.token_bytes(SALT), sequence)
+
+    def open(self, cursor: str, field: str = "after") -> int | None:
+        """The sequence, or None if the cursor is of another system, or of this one when it had another stream."""
+        if cursor == BEGINNING:
+            return 0
+        try:
+            sealed = urlsafe_b64decode(cursor.encode("ascii")) if len(cursor) == LENGTH else b""
+        except ValueError:
+            sealed = b""
+        if len(sealed) != 2 * HALF:
+            raise GatewayError(422, f"{cursor!r:.40} is not a cursor; take one of an event, or {BEGINNING}", field)
+        tag, hidden = sealed[:HALF], self._mask(sealed[:HALF], sealed[HALF:])
+        return int.from_bytes(hidden[SALT:]) if secrets.compare_digest(tag, self._tag(hidden)) else None
+
+    def known(self, cursor: str, field: str = "after") -> int:
+        """The sequence of one's own cursor."""
+        sequence = self.open(cursor, field)
+        if sequence is None:
+            raise GatewayError(422, "this cursor is of another stream; begin with " + BEGINNING, field)
+        return sequence
+
+    def id_of(self, *words: object) -> str:
+        """An id of something, which says nothing about it."""
+        return blake2b(repr(words).encode(), key=self._key, digest_size=16, person=b"id").hexdigest()
+
+    def _sealed(self, salt: bytes, sequence: int) -> str:
+        hidden = salt + sequence.to_bytes(HALF - SALT)
+        tag = self._tag(hidden)
+        return urlsafe_b64encode(tag + self._mask(tag, hidden)).decode("ascii")
+
+    def _tag(self, hidden: bytes) -> bytes:
+        tagging = self._tagging.copy()
+        tagging.update(hidden)
+        return tagging.digest()
+
+    def _mask(self, tag: bytes, text: bytes) -> bytes:
+        masking = self._masking.copy()
+        masking.update(tag)
+        return (int.from_bytes(masking.digest()) ^ int.from_bytes(text)).to_bytes(HALF)
+
+
+async def _key(bucket: KeyValue) -> bytes:
+    for _ in range(2):
+        try:
+            found = (await bucket.get(NAME)).value
+        except stream_errors.KeyNotFoundError:
+            found = None
+        if found:
+            return found
+        key = secrets.token_bytes(32)
+        try:
+            await bucket.create(NAME, key)
+        except stream_errors.KeyWrongLastSequenceError:
+            continue  # another was first
+        return key
+    raise GatewayError(503, f"{KEYS} has no key, and takes none", retry_after=1)
