@@ -268,6 +268,16 @@ async def test_a_million_of_what_is_no_position_is_refused_without_a_closer_look
         assert (large.status_code, large.json()["detail"]) == (413, "a body has at most 4,194,304 bytes")
 
 
+@pytest.mark.parametrize("kind", ["publications", "subscriptions"])
+async def test_an_id_has_an_end(live: Live, kind: str) -> None:
+    async with gateway(live.url) as door:
+        ann = await door.client(fresh("ann"))
+        text = "PUBLISH" if kind == "publications" else NEAR
+        assert (await ann.put(f"/v1/{kind}/{'é' * 256}", content=text)).status_code == 200
+        refused = await ann.put(f"/v1/{kind}/{'é' * 257}", content=text)
+        assert (refused.status_code, refused.json()["field"]) == (422, "id")
+
+
 async def test_what_means_nothing_counts_as_well(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nearcast.gateway.app.REQUESTS", 10.0)
     async with gateway(live.url, Settings(rate=10)) as door:

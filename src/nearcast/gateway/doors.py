@@ -61,6 +61,8 @@ PAGE = 1000
 """The most notifications of one answer,"""
 LISTED = 10_000
 """and the most clients."""
+LONGEST = 256
+"""Characters of an id: brokers remember it for long."""
 _encoder = msgspec.json.Encoder()
 Door = Callable[[Call], Awaitable[Response]]
 
@@ -162,9 +164,12 @@ def put_statement(op: str) -> Door:
     async def put(call: Call) -> Response:
         text = await call.text()
         call.gateway.check_text(call.who, text)
-        said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": call.named("id"), "text": text}
+        id_ = call.named("id")
+        if len(id_) > LONGEST:
+            raise GatewayError(422, f"an id has at most {LONGEST} characters", "id")
+        said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": id_, "text": text}
         written(said)
-        async with call.gateway.admitted(call.who, call.client, op, call.named("id"), text):
+        async with call.gateway.admitted(call.who, call.client, op, id_, text):
             placed = await call.gateway.write(call.who, said)
         return answer(Written(placed.sequence))
 
