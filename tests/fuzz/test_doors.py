@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from nearcast.gateway.routes import ROUTES
+from nearcast.gateway.seal import BEGINNING
 from tests.fuzz.hostile import Hostile
 from tests.fuzz.house import CASES, House
 from tests.fuzz.test_fuzz import STATEMENTS
@@ -200,7 +201,7 @@ async def events(house: House, hostile: Hostile, cases: int) -> Counter[str]:
 async def _listening(line: Line, house: House, hostile: Hostile) -> str:
     """One who wants events, with a strange idea of where it was. Some never read what comes."""
     query = f"?{hostile.query_name()}={hostile.word()}" if hostile.random.random() < 0.3 else ""
-    last = hostile.word() if hostile.random.random() < 0.5 else str(hostile.random.randrange(10**6))
+    last = hostile.word() if hostile.random.random() < 0.3 else hostile.any_of((BEGINNING, *house.cursors))
     sent = request("GET", f"/v1/events{query}", {**token_of(house, hostile), "Last-Event-ID": last})
     await line.send(sent)
     if hostile.random.random() < 0.2:

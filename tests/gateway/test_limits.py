@@ -23,7 +23,7 @@ from nearcast.language.parse import parse_publication, parse_subscription
 from nearcast.match.kernel import Kernel
 from nearcast.model import op as ops
 from nearcast.model.statement import Publication
-from tests.fuzz.wire import Line, request
+from tests.fuzz.wire import CONTINUED, PING, TEXT, Line, frame, request, upgrade
 from tests.gateway.running import Live, fresh, gateway
 
 TAKEN_OR_REFUSED = {200, 400, 403, 413, 422, 429}
@@ -266,6 +266,26 @@ async def test_a_million_of_what_is_no_position_is_refused_without_a_closer_look
                 assert time.monotonic() < began + 3
         large = await (await door.client(fresh("bob"))).post("/v1/positions", content=b" " * (4 * 2**20 + 1))
         assert (large.status_code, large.json()["detail"]) == (413, "a body has at most 4,194,304 bytes")
+
+
+@pytest.mark.parametrize("sent", [frame(b"x" * 125, PING), frame(b"", CONTINUED, fin=False)])
+async def test_a_socket_that_sends_what_is_no_message_is_hung_up_on(live: Live, sent: bytes) -> None:
+    """Pings are answered at once, and parts kept, so whoever reads nothing could fill the memory of a gateway."""
+    async with gateway(live.url) as door:
+        name = fresh("ann")
+        async with Line(door.url) as line:
+            answer = await line.ask(upgrade("/v1/ws", {"Authorization": f"Bearer token-{name}"}))
+            assert answer is not None
+            assert answer.status == 101
+            await line.send(frame(b"{", TEXT, fin=False))
+            with suppress(OSError):
+                await line.send(sent * 1000)
+            await line.is_hung_up(5)
+        async with door.socket(name) as socket:
+            for _ in range(50):
+                await (await socket.ping())
+            await socket.send('{"ack": "0", "ref": 1, "move": {"lon": 1, "lat": 1}}')
+            assert json.loads(await socket.recv())["accepted"] == 1
 
 
 @pytest.mark.parametrize("kind", ["publications", "subscriptions"])

@@ -17,6 +17,8 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 from nearcast.gateway.app import create_app
 from nearcast.gateway.call import Settings
@@ -32,6 +34,8 @@ HEAD = 2**16
 """Bytes of a request before its body: its path, query and headers."""
 HASTE = 20.0
 """Seconds for these to come."""
+PINGS = 100
+"""Pings and parts of messages that a WebSocket may send in a second, about."""
 NONSENSE = ("Invalid HTTP request", "Invalid UTF-8 sequence", "Unsupported upgrade request", "No supported WebSocket")
 """What uvicorn logs of those who do not speak HTTP or WebSocket. A stranger could fill a disk with it."""
 
@@ -103,6 +107,29 @@ class _Protocol(HttpToolsProtocol):
             self.transport.close()
 
 
+class _Socket(WebSocketsSansIOProtocol):
+    """WebSocket of strangers. Each message is waited for before the next is read, but not what is none: a ping is
+    answered at once, whether or not the answers are read, and the parts of a message may be empty, and without end."""
+
+    _count, _since = 0, 0.0
+
+    def handle_ping(self) -> None:
+        super().handle_ping()
+        self._note()
+
+    def handle_cont(self, event: Frame) -> None:
+        super().handle_cont(event)
+        self._note()
+
+    def _note(self) -> None:
+        now = self.loop.time()
+        if now > self._since + 1:
+            self._count, self._since = 0, now
+        self._count += 1
+        if self._count > PINGS:
+            self.transport.abort()
+
+
 def _write_at_once(cycle: RequestResponseCycle, body: bytes) -> bool:
     """Write a part of an answer, unless its socket has to be waited for, or has gone: then it is for whoever answers.
 
@@ -161,7 +188,7 @@ def make_server(
         port=port,
         loop="auto",
         http=_Protocol,
-        ws="websockets-sansio",
+        ws=_Socket,
         ws_max_size=2**20,
         ws_per_message_deflate=False,
         lifespan="on",
