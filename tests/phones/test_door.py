@@ -9,6 +9,7 @@ import os
 import random
 import ssl
 import time
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,15 @@ import nats
 import pytest
 import trustme
 
+from nearcast.gateway.grants import Role
 from nearcast.gateway.identity import revoke
-from nearcast.phones.door import Few, Limits
-from nearcast.phones.frames import Code, Connect
+from nearcast.phones.door import TURN, Few, Limits
+from nearcast.phones.frames import Code, Connect, Kind, packet
 from tests.phones.running import Handset, Stage, fresh, location, native, taken, until
 
 FUZZ = int(os.environ.get("FUZZ", "300"))
 """Connections that are not MQTT, or not for long."""
+PING = packet(Kind.PINGREQ << 4, b"")
 REFUSED = 128
 """The code of a subscription that is not granted."""
 
@@ -188,20 +191,19 @@ async def test_nobody_gets_past_the_door(stage: Stage) -> None:
                 assert await handset.answer() != 0
 
 
-async def test_a_native_listener_hears_its_own_and_no_more(stage: Stage) -> None:
-    ann, bob = fresh("ann"), fresh("bob")
-    token = stage.token(ann)
-    stage.token(bob)
+async def test_only_operators_hear_by_nats_and_that_alone(stage: Stage) -> None:
+    ann, bob, boss = fresh("ann"), fresh("bob"), fresh("boss")
+    token, other = stage.token(boss, Role.OPERATOR), stage.token(ann)
     url = f"nats://{stage.server.url.rpartition('@')[2]}"
     faults: list[str] = []
 
     async def note(fault: Exception) -> None:
         faults.append(str(fault).lower())
 
-    inbox = f"_INBOX_{ann}".encode()
-    client = await native(url, f"nats/{ann}", token, error_cb=note, inbox_prefix=inbox)
+    inbox = f"_INBOX_{boss}".encode()
+    client = await native(url, f"nats/{boss}", token, error_cb=note, inbox_prefix=inbox)
     own = await client.subscribe(f"nearcast.out.{ann}")
-    shut = [f"nearcast.out.{bob}", "nearcast.out.*", ">", "nearcast.ops", "nearcast.ask.*", "$JS.>", "$SYS.>", "$KV.>",
+    shut = [">", "nearcast.ops", "nearcast.ahead", "nearcast.ask.*", "$JS.>", "$SYS.>", "$KV.>",
             "$MQTT.sub.>", "$MQTT.msgs.>", f"owntracks.{ann}.>", "owntracks.>", "_INBOX.>", "$O.>"]  # fmt: skip
     for subject in shut:
         await client.subscribe(subject)
@@ -217,8 +219,9 @@ async def test_a_native_listener_hears_its_own_and_no_more(stage: Stage) -> None
     )
     assert json.loads((await own.next_msg(timeout=10)).data)["kind"] == "enter"
     await client.close()
-    with pytest.raises(nats.errors.Error):
-        await native(url, f"nats/{bob}", token)
+    for name, password in ((boss, other), (ann, other), (ann, token)):
+        with pytest.raises(nats.errors.Error):
+            await native(url, f"nats/{name}", password)
 
 
 # ---- how much ------------------------------------------------------------------------------------------
@@ -271,6 +274,87 @@ async def test_topics_and_connections_are_counted(stage: Stage) -> None:
             first.client.subscribe(f"owntracks/{ann}/4")
             await taken(first.lost)
             assert second.lost.empty()
+
+
+async def test_as_large_a_packet_as_is_allowed_is_taken(stage: Stage) -> None:
+    """It counts as all that is allowed at once, not as more, so that nobody sends it for ever."""
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones() as phones:
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            handset.send(b"x" * 210_000)
+            handset.send(b"x" * 262_000)
+            for _ in range(2):
+                await taken(handset.acked)
+            assert handset.lost.empty()
+
+
+async def test_a_topic_that_is_left_does_not_count(stage: Stage) -> None:
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones(Limits(topics=3)) as phones:
+        with Handset(ann, token, phones.port) as handset:
+            assert await handset.answer() == 0
+            for number in range(9):
+                topic = f"owntracks/{ann}/{number}"
+                for _ in range(2):
+                    assert await handset.listen(topic, f"owntracks/{ann}/+/event") == [1, 1]
+                handset.client.unsubscribe(topic)
+            handset.client.subscribe([(f"owntracks/{ann}/{number}", 1) for number in range(3)])
+            await taken(handset.lost)
+
+
+async def test_pings_are_counted_for_each_connection(stage: Stage) -> None:
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones(Limits(rate=20)) as phones:
+        reader, writer = await asyncio.open_connection("127.0.0.1", phones.port)
+        writer.write(Connect("pings", ann, token).encoded())
+        assert (await reader.readexactly(4))[-1] == Code.ACCEPTED
+        other, to_other = await asyncio.open_connection("127.0.0.1", phones.port)
+        to_other.write(Connect("other", ann, token).encoded())
+        assert (await other.readexactly(4))[-1] == Code.ACCEPTED
+        writer.write(PING * 2000)
+        await reader.readexactly(len(PING) * 200)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.readexactly(len(PING) * 200), 3)
+        began = time.monotonic()
+        to_other.write(PING * 100)
+        await asyncio.wait_for(other.readexactly(len(PING) * 100), 5)
+        assert time.monotonic() < began + 0.9, "it does not wait for the other"
+        for one in (writer, to_other):
+            one.close()
+
+
+async def test_one_that_sends_much_lets_others_have_their_turn(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also an operator, who has no rate."""
+    boss = fresh("boss")
+    token = stage.token(boss, Role.OPERATOR)
+    turns, passed = 0, Counter[int]()
+
+    def counted(first: int, body: bytes) -> bytes:
+        passed[turns] += first == PING[0]
+        return packet(first, body)
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr("nearcast.phones.door.packet", counted)
+    async with stage.phones() as phones:
+        reader, writer = await asyncio.open_connection("127.0.0.1", phones.port)
+        writer.write(Connect("pings", boss, token).encoded())
+        assert (await reader.readexactly(4))[-1] == Code.ACCEPTED
+        turning = asyncio.create_task(turn())
+        writer.write(PING * 20_000)
+        await asyncio.wait_for(reader.readexactly(len(PING) * 20_000), 60)
+        turning.cancel()
+        writer.close()
+    assert passed.total() == 20_000
+    assert max(passed.values()) <= 2 * TURN
 
 
 async def test_bytes_that_are_not_mqtt_do_no_harm(stage: Stage) -> None:

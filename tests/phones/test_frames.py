@@ -8,8 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearcast.phones.frames import Code, Connect, FrameError, Kind, connack, length_bytes, packet, read_connect
-from nearcast.phones.frames import topics_asked as asked
+from nearcast.phones.frames import (
+    Code,
+    Connect,
+    FrameError,
+    Kind,
+    connack,
+    filters_asked,
+    filters_left,
+    length_bytes,
+    packet,
+    read_connect,
+)
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 
@@ -70,7 +80,7 @@ def test_what_is_answered_to_others(made: bytes, code: Code | None) -> None:
 
 @given(st.binary(max_size=60) | st.binary(max_size=40).map(lambda rest: b"\0\4MQTT\4" + rest))
 def test_nothing_else_comes_of_bytes(made: bytes) -> None:
-    for read in (read_connect, asked):
+    for read in (read_connect, lambda made: filters_asked(made, 9), lambda made: filters_left(made, 9)):
         with suppress(FrameError):
             read(made)
 
@@ -80,7 +90,14 @@ def test_lengths(length: int, made: str) -> None:
     assert length_bytes(length).hex() == made
 
 
-def test_topics_are_counted() -> None:
-    assert asked(b"\0\1" + b"\0\1a\1" * 3) == 3
+def test_topics_are_read_up_to_a_number() -> None:
+    assert filters_asked(b"\0\1" + b"\0\1a\1\0\2bc\0" + b"\0\1a\1", 3) == {"a", "bc"}
+    assert filters_left(b"\0\1" + b"\0\1a\0\2bc", 3) == {"a", "bc"}
+    for read, one in ((filters_asked, b"\0\0\1"), (filters_left, b"\0\0")):
+        with pytest.raises(FrameError, match="more than 3 topics"):
+            read(b"\0\1" + one * 4, 3)
+
+
+def test_packets() -> None:
     assert connack(Code.AWAY) == b"\x20\x02\x00\x03"
     assert packet(0xC0, b"") == b"\xc0\x00"

@@ -16,6 +16,7 @@ import pytest
 import trustme
 
 from nearcast.errors import LogError
+from nearcast.gateway.grants import Role
 from nearcast.gateway.identity import revoke
 from nearcast.log.connection import connection
 from nearcast.log.users import password_of
@@ -35,23 +36,25 @@ async def test_tokens_come_and_go_while_it_runs_and_nobody_sees_a_secret(tmp_pat
     with served(tmp_path, "--nats-port", "0", "--brokers", "1") as system:
         url = system.at["nats"]
         ann, bob = system.token("ann"), system.token("bob")
+        first, second = (system.token(name, role=Role.OPERATOR) for name in ("first", "second"))
         brief = system.token("brief", seconds=5)
         began = time.monotonic()
         assert await let_in(system.mqtt, "ann", ann), "a token is known at once"
         assert await let_in(system.mqtt, "brief", brief)
         assert not await let_in(system.mqtt, "ann", "a-wrong-token")
-        listener, stays = await native(url, "nats/ann", ann), await native(url, "nats/bob", bob)
+        listener, stays = await native(url, "nats/first", first), await native(url, "nats/second", second)
         with Handset("ann", ann, system.mqtt) as phone, Handset("bob", bob, system.mqtt) as other:
             assert await phone.answer() == await other.answer() == 0
             await phone.sent(location(1, 2))
-            revoke(system.folder / "tokens.json", client="ann")
+            for client in ("ann", "first"):
+                revoke(system.folder / "tokens.json", client=client)
             revoked = time.monotonic()
             await taken(phone.lost)
             await until("disconnected", lambda: not listener.is_connected)
             assert time.monotonic() < revoked + 5
             assert not await let_in(system.mqtt, "ann", ann)
             with pytest.raises(nats.errors.Error):
-                await native(url, "nats/ann", ann)
+                await native(url, "nats/first", first)
             await other.sent(location(1, 2))
             await stays.flush()
             assert other.lost.empty()
@@ -86,12 +89,12 @@ async def test_every_door_speaks_tls(tmp_path: Path) -> None:
     options = ["--nats-port", "0", "--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")]
     with served(tmp_path, "--brokers", "1", *options) as system:
         assert [system.at[name].partition(":")[0] for name in ("url", "mqtt", "nats")] == ["https", "mqtts", "tls"]
-        ann = system.token("ann")
+        ann, boss = system.token("ann"), system.token("boss", Role.OPERATOR)
         await until("ann comes in", lambda: let_in(system.mqtt, "ann", ann, trusts))
         async with httpx.AsyncClient(verify=trusts, headers={"Authorization": f"Bearer {ann}"}) as web:
             answer = await web.post(f"{system.at['url']}/v1/positions", json={"lon": 1, "lat": 2})
             assert answer.status_code == 202
-        listener = await native(system.at["nats"], "nats/ann", ann, tls=trusts)
+        listener = await native(system.at["nats"], "nats/boss", boss, tls=trusts)
         await listener.flush()
         await listener.close()
         with pytest.raises(ssl.SSLCertVerificationError):

@@ -391,10 +391,11 @@ class Feed:
         await self._until_stored(hub.position)
         last = await outbox.last_of(self.subject)
         told = (await outbox.page(self.subject, self.last, hub.page, size=hub.room)).told if last > self.last else []
-        extent = await outbox.extent()
+        extent, cut = await asyncio.gather(outbox.extent(), outbox.cut_of(self.subject))
         # Looked at after the page was read: had something gone before that, the stream would now begin later.
-        if self.is_lost or extent.first > self.last + 1 or self._is_too_short(extent.last):
-            return await self._mend(extent.first)
+        first = max(extent.first, cut if cut <= extent.last else 0)  # else it was of another stream
+        if self.is_lost or first > self.last + 1 or self._is_too_short(extent.last):
+            return await self._mend(first)
         if not told:
             self._is_slow = False
             return []

@@ -16,7 +16,7 @@ from nearcast.gateway.link import Link
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.reading import Extent, extent_of
-from nearcast.log.subjects import CURSORS, OUT_STREAM, out_subject
+from nearcast.log.subjects import CURSORS, CUTS, OUT_STREAM, bucket_key, out_subject
 
 __all__ = ["Cursors", "Outbox", "Page", "key_of", "lazy_bucket", "places_of", "read_page", "stored_of"]
 
@@ -88,6 +88,16 @@ class Outbox:
             except stream_errors.NotFoundError:
                 return 0
         return found.seq or 0
+
+    async def cut_of(self, subject: str) -> int:
+        """Before which sequence something of a subject may be gone, since it had too much; 0 if it never had."""
+        log, key = self._link.log, f"$KV.{CUTS}.{bucket_key(subject)}"
+        with explained(log.url, CUTS):
+            try:
+                found = await log.client.jetstream(timeout=PATIENCE).get_last_msg(f"KV_{CUTS}", key)
+            except stream_errors.NotFoundError:
+                return 0
+        return int(found.data or 0)
 
     async def page(
         self, subject: str, after: int, most: int, since: str | None = None, *, size: int | None = None
@@ -228,5 +238,5 @@ class Cursors:
 
 
 def key_of(client: str) -> str:
-    """A key of a bucket takes fewer characters than a subject does."""
-    return out_subject(client).rpartition(".")[2].replace("%", "=").replace("~", "=7E")
+    """What a client has in a bucket."""
+    return bucket_key(out_subject(client))

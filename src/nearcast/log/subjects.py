@@ -12,6 +12,7 @@ __all__ = [
     "BATCH",
     "BROKER",
     "CURSORS",
+    "CUTS",
     "FORMAT",
     "HOOKS",
     "HOOK_CURSORS",
@@ -30,6 +31,7 @@ __all__ = [
     "SNAPSHOTS",
     "TOOK",
     "ask_subject",
+    "bucket_key",
     "client_of_subject",
     "hook_subject",
     "letter_subject",
@@ -50,6 +52,8 @@ SNAPSHOTS = "nearcast-snapshots"
 """The bucket of the snapshots themselves, by their hashes."""
 CURSORS = "nearcast-cursors"
 """The bucket of the last sequence that each client has."""
+CUTS = "nearcast-cuts"
+"""The bucket of where clients were cut that had too much of the stream of notifications."""
 ASK_SUBJECTS = "nearcast.ask.*"
 """Where the broker that tells is asked."""
 LAYERS = "nearcast-layers"
@@ -110,3 +114,8 @@ def client_of_subject(subject: str) -> str:
     if not subject.startswith(prefix):
         raise LogError(f"{subject!r} is not a subject of notifications; those begin with {prefix!r}")
     return unquote(subject.removeprefix(prefix), errors="surrogatepass")
+
+
+def bucket_key(subject: str) -> str:
+    """The last part of a subject, as a key of a bucket, which takes fewer characters."""
+    return subject.rpartition(".")[2].replace("%", "=").replace("~", "=7E")

@@ -26,7 +26,17 @@ from nearcast.gateway.access import mqtt_name, mqtt_password
 from nearcast.gateway.grants import Action
 from nearcast.gateway.identity import Identities, Identity
 from nearcast.gateway.limits import Rates
-from nearcast.phones.frames import Code, Connect, FrameError, Kind, connack, packet, read_connect, topics_asked
+from nearcast.phones.frames import (
+    Code,
+    Connect,
+    FrameError,
+    Kind,
+    connack,
+    filters_asked,
+    filters_left,
+    packet,
+    read_connect,
+)
 
 __all__ = ["Door", "Few", "Limits", "Upstream"]
 
@@ -42,6 +52,8 @@ CHUNK = 2**16
 RETAIN = 0x01
 COST = 200
 """Bytes that count as one more packet, so that many positions in one message are not counted as one."""
+TURN = 32
+"""Packets after which others have their turn; a large one counts as several."""
 LINES, MINUTE = 60, 60.0
 """Lines that are logged in a minute."""
 logger = logging.getLogger(__name__)
@@ -76,10 +88,11 @@ class Limits:
     packet: int = 2**18
     """Bytes of a packet."""
     rate: float = 100.0
-    """Packets a second; at once, ten times that."""
+    """Packets a second, of which a large one counts as several; at once, ten times that. Pings and answers of each
+    connection count by themselves."""
     connections: int = 20
     topics: int = 100
-    """Topics that one connection subscribes to."""
+    """Topics that one connection subscribes to at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,35 +218,57 @@ class Door:
         raise FrameError("the NATS server does not know this token", Code.NOT_ALLOWED)
 
     async def _up(self, who: Identity, reader: asyncio.StreamReader, up: asyncio.StreamWriter) -> None:
-        """From the phone to the server. That it ends without a word is for the server to see."""
-        topics = 0
+        """From the phone to the server. That it ends without a word is for the server to see.
+
+        What says something counts for the client, whichever of its connections it comes by. Pings and answers count for
+        the connection, so that those of one phone do not wait for what another says.
+        """
+        filters: set[int] = set()
+        own = Rates(self.limits.rate)
+        since = 0
         while True:
             first, body = await _packet(reader, self.limits.packet)
-            match first >> 4:
+            kind, rates = first >> 4, own
+            match kind:
                 case Kind.CONNECT:
                     raise FrameError("one who is in comes again")
                 case Kind.PUBLISH:
                     first &= ~RETAIN
-                    await self._wait(who, 1 + len(body) // COST)
-                case Kind.SUBSCRIBE:
-                    topics += topics_asked(body)
-                    if topics > self.limits.topics:
-                        raise FrameError(f"{who.client!r} subscribes to more than {self.limits.topics} topics")
-                    await self._wait(who, 1)
+                    rates = self._rates
+                case Kind.SUBSCRIBE | Kind.UNSUBSCRIBE:
+                    self._note(who, filters, kind, body)
+                    rates = self._rates
+            await _wait(who, rates, 1 + len(body) // COST)
             _write(up, packet(first, body))
             await up.drain()
+            since += 1 + len(body) // COST
+            if since >= TURN:
+                since = 0
+                await asyncio.sleep(0)
 
-    async def _wait(self, who: Identity, cost: int) -> None:
-        """Until the client has room for more. What it sends meanwhile waits with it."""
-        while not who.is_operator:
-            try:
-                self._rates.take(who.client, cost)
-            except GatewayError as error:
-                if error.retry_after is None:
-                    raise FrameError(f"{who.client!r}: {error.reason}") from None
-                await asyncio.sleep(error.retry_after)
-            else:
-                return
+    def _note(self, who: Identity, filters: set[int], kind: int, body: bytes) -> None:
+        """What a connection subscribes to now. Hashes will do, and take no room however long the topics are."""
+        most = self.limits.topics
+        if kind == Kind.UNSUBSCRIBE:
+            filters.difference_update(map(hash, filters_left(body, most)))
+            return
+        filters.update(map(hash, filters_asked(body, most)))
+        if len(filters) > most:
+            raise FrameError(f"{who.client!r} subscribes to more than {most} topics")
+
+
+async def _wait(who: Identity, rates: Rates, cost: int) -> None:
+    """Until there is room for more. What is sent meanwhile waits with it. No packet costs more than there can be."""
+    cost = min(cost, rates.at_once)
+    while not who.is_operator:
+        try:
+            rates.take(who.client, cost)
+        except GatewayError as error:
+            if error.retry_after is None:
+                raise FrameError(f"{who.client!r}: {error.reason}") from None
+            await asyncio.sleep(error.retry_after)
+        else:
+            return
 
 
 def _renamed(came: Connect, who: Identity, secret: str) -> Connect:

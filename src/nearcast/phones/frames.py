@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-__all__ = ["Code", "Connect", "FrameError", "Kind", "connack", "length_bytes", "packet", "read_connect", "topics_asked"]
+__all__ = [
+    "Code",
+    "Connect",
+    "FrameError",
+    "Kind",
+    "connack",
+    "filters_asked",
+    "filters_left",
+    "length_bytes",
+    "packet",
+    "read_connect",
+]
 
 LEVEL = 4
 """MQTT 3.1.1."""
@@ -104,16 +115,28 @@ def read_connect(body: bytes) -> Connect:
     return Connect(client_id, user, password, keep_alive, is_clean, topic, will, (flags & _WILL_QOS) >> 3)
 
 
-def topics_asked(body: bytes) -> int:
-    """How many topics a SUBSCRIBE names."""
+def filters_asked(body: bytes, most: int) -> set[str]:
+    """The topics that a SUBSCRIBE names. Of one that names too many no more are read."""
+    return _filters(body, most, options=1)
+
+
+def filters_left(body: bytes, most: int) -> set[str]:
+    """Those that an UNSUBSCRIBE names."""
+    return _filters(body, most, options=0)
+
+
+def _filters(body: bytes, most: int, options: int) -> set[str]:
     reader = _Reader(body)
     reader.number(2)
+    found: set[str] = set()
     count = 0
     while not reader.is_done:
-        reader.text()
-        reader.number(1)
         count += 1
-    return count
+        if count > most:
+            raise FrameError(f"a packet that names more than {most} topics")
+        found.add(reader.text())
+        reader.number(options)
+    return found
 
 
 def connack(code: Code) -> bytes:

@@ -17,7 +17,7 @@ from nearcast.gateway.identity import Identity
 from nearcast.log.topics import Topic
 from nearcast.model.moment import MICROS, parse_time
 
-__all__ = ["ABOUTS", "OWN", "Heard", "NotUnderstood", "Said", "Waypoint", "transition", "understand"]
+__all__ = ["ABOUTS", "EVENTS", "OWN", "Heard", "NotUnderstood", "Said", "Waypoint", "transition", "understand"]
 
 ABOUTS = ("", "event", "waypoint", "waypoints")
 """What is read: positions, and what is one level below them."""
@@ -210,6 +210,7 @@ class Said(msgspec.Struct, omit_defaults=True):
 
 
 EVENTS = {"enter": "enter", "leave": "leave", "snapshot": "enter"}
+"""What of the notifications is told, and as what."""
 
 
 def transition(

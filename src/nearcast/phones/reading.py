@@ -12,7 +12,7 @@ import math
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,11 +23,12 @@ from nearcast.gateway.formats import op_line, when
 from nearcast.log.subjects import out_subject
 from nearcast.log.topics import Topic, read_topic
 from nearcast.model.moment import MICROS
-from nearcast.phones.messages import ABOUTS, OWN, Heard, NotUnderstood, Scalar, Waypoint, understand
-from nearcast.phones.register import Mark, Phone, Register
+from nearcast.phones.marking import Marking
+from nearcast.phones.messages import ABOUTS, OWN, Heard, NotUnderstood, Scalar, understand
+from nearcast.phones.register import CURSOR, Forgotten, Phone, Register
 from nearcast.phones.session import Message
 
-__all__ = ["ANYWHERE", "CURSOR", "PREFIX", "Reading", "waypoint_text"]
+__all__ = ["Reading"]
 
 AT_ONCE = 500
 """Messages that are taken together."""
@@ -35,23 +36,9 @@ AGAIN = 0.5
 """Seconds before what could not be written is tried again."""
 REMEMBERED = 100_000
 """Clients of whom is remembered what they last said of themselves."""
-WAYPOINTS = 200
-"""Of one client."""
 SPOKEN = 60.0
 """Seconds between two words on what was not understood."""
-ANYWHERE = "nearcast/anywhere"
-"""A layer with one region. Whoever subscribes to it matches or not by where it is itself, and by nothing else."""
-PREFIX = "waypoint/"
-"""What the ids of subscriptions for waypoints begin with."""
-CURSOR = "phones:"
-"""What the names of their cursors begin with: by other doors a client has another one."""
 logger = logging.getLogger(__name__)
-
-
-def waypoint_text(waypoint: Waypoint) -> str:
-    """The subscription by which a client is told that it enters and leaves a circle. Nobody else learns of that."""
-    circle = f"DISC({waypoint.lon:.7f} {waypoint.lat:.7f}, {waypoint.radius:.1f} m)"
-    return f"SELECT FROM LAYER '{ANYWHERE}' WHERE #location IN {circle}"
 
 
 def _topic(message: Message) -> Topic:
@@ -79,6 +66,19 @@ class _Timed(msgspec.Struct):
     type: str = msgspec.field(name="_type")
 
 
+class _Came(NamedTuple):
+    """A message, and its number among all that came."""
+
+    message: Message
+    number: int
+
+
+class _Gone(NamedTuple):
+    """A client that was forgotten."""
+
+    client: str
+
+
 class _Last:
     """What each said last: where it was, when, and what it said of itself."""
 
@@ -98,21 +98,26 @@ class Reading:
         broker: Broker,
         *,
         ahead: float,
+        placed: int,
         end: Callable[[], Awaitable[int]],
     ) -> None:
-        """``end`` says which notification was the last of all."""
-        self._register, self._committer, self._broker = register, committer, broker
+        """``placed`` is a packet after all that the register knows; ``end`` says which notification was the last."""
+        self._register, self._committer = register, committer
         self._ahead, self._end = round(ahead * MICROS), end
+        self.marking = Marking(broker, self._ahead, placed, self.commit, self._save, self._count)
         self._begin: Callable[[str], None] | None = None
-        self._queue: asyncio.Queue[Message] = asyncio.Queue()
-        self._held: list[Message] | None = None
+        self._settle: Callable[[str], None] | None = None
+        self._queue: asyncio.Queue[_Came | _Gone] = asyncio.Queue()
+        self._held: list[_Came] | None = None
         """What is held back, if something is."""
+        self._number = 0
+        """Of the message that came last."""
+        self._void: dict[str, int] = {}
+        """Of clients that were forgotten, the last message that came before."""
         self._timer: asyncio.TimerHandle | None = None
         self._open: set[tuple[int, int]] = set()
         """Messages that came and are not acknowledged yet."""
         self._last: OrderedDict[str, _Last] = OrderedDict()
-        self._has_layer = False
-        self._checking: set[asyncio.Task[None]] = set()
         self.counts: Counter[str] = Counter()
         """Messages by what became of them: ``taken``, or why they were not."""
         self._spoken = time.monotonic()
@@ -122,10 +127,12 @@ class Reading:
             if message.key in self._open:
                 return  # sent once more, since it was not acknowledged: it will be
             self._open.add(message.key)
+        self._number += 1
+        came = _Came(message, self._number)
         if self._held is None:
-            self._queue.put_nowait(message)
+            self._queue.put_nowait(came)
         else:
-            self._held.append(message)
+            self._held.append(came)
 
     def hold(self, seconds: float) -> None:
         """Hold back what comes for so long. Then take it in the order of its times.
@@ -139,28 +146,43 @@ class Reading:
 
     def _release(self) -> None:
         held, self._held = self._held or [], None
-        for message in sorted(held, key=_moment):
-            self._queue.put_nowait(message)
+        for came in sorted(held, key=lambda came: _moment(came.message)):
+            self._queue.put_nowait(came)
+
+    def forget(self, client: str) -> None:
+        """What is known of a client here goes, and of what it has said nothing is taken any more."""
+        self._void[client] = self._number
+        self._last.pop(client, None)
+        self._queue.put_nowait(_Gone(client))
 
     def where(self, client: str) -> tuple[float, float, float] | None:
         """Where a client is, as far as it was heard of."""
         return self._last[client].at if client in self._last else None
 
-    async def run(self, ack: Callable[[Message], None], begin: Callable[[str], None]) -> None:
-        """``ack`` is called with each message that has been taken, ``begin`` with each client that is new."""
-        self._begin = begin
+    async def run(
+        self, ack: Callable[[Message], None], begin: Callable[[str], None], settle: Callable[[str], None]
+    ) -> None:
+        """``ack`` is called with each message that has been taken, ``begin`` with each client that is new, ``settle``
+        with each whose waypoint went."""
+        self._begin, self._settle = begin, settle
         while True:
-            messages = [await self._queue.get()]
-            while len(messages) < AT_ONCE and not self._queue.empty():
-                messages.append(self._queue.get_nowait())
+            batch = [await self._queue.get()]
+            while len(batch) < AT_ONCE and not self._queue.empty():
+                batch.append(self._queue.get_nowait())
             lines: list[bytes] = []
-            for message in messages:
-                lines += await self._lines(message, lines)
-            if lines:
-                await self.commit(lines)
-            for message in messages:
-                self._open.discard(message.key)
-                ack(message)
+            for one in batch:
+                if isinstance(one, _Came):
+                    lines += await self._lines(one, lines)
+                else:
+                    await self._write(lines)
+                    await self._clear(one.client)
+            await self._write(lines)
+            for one in batch:
+                if isinstance(one, _Came):
+                    self._open.discard(one.message.key)
+                    ack(one.message)
+            if self._queue.empty() and self._held is None:
+                self._void.clear()
 
     async def say(self, client: str, attributes: Mapping[str, Scalar | None]) -> None:
         """Write what is new of what is known of a client."""
@@ -179,20 +201,33 @@ class Reading:
                 logger.warning("%s", error)
             await asyncio.sleep(AGAIN)
 
+    async def _write(self, lines: list[bytes]) -> None:
+        """None are left."""
+        if lines:
+            await self.commit(lines)
+            lines.clear()
+
+    async def _clear(self, client: str) -> None:
+        try:
+            await self.marking.clear(client, self._register.phones.get(client))
+        except (NearcastError, TimeoutError) as error:
+            logger.warning("%r is forgotten later: %s", client, error)
+            asyncio.get_running_loop().call_later(AGAIN, self._queue.put_nowait, _Gone(client))
+
     # ---- one message -----------------------------------------------------------------------------
 
-    async def _lines(self, message: Message, before: list[bytes]) -> list[bytes]:
+    async def _lines(self, came: _Came, before: list[bytes]) -> list[bytes]:
         """What a message adds to the log. Waypoints are written by themselves, after what came before."""
-        now = time.time_ns() // 1000
+        now, message = time.time_ns() // 1000, came.message
         try:
             topic = _topic(message)
+            self._check(topic.client, came.number)
             heard = understand(topic, message.payload, now, self._ahead)
             phone = await self._phone(topic, heard)
             if heard.waypoints or heard.are_all:
-                if before:
-                    await self.commit(before)
-                    before.clear()
-                await self._mark(phone, topic.device, heard)
+                await self._write(before)
+                if await self.marking.mark(phone, topic.device, heard) and self._settle is not None:
+                    self._settle(topic.client)
                 lines = []
             else:
                 lines = [*self._changed(topic, heard, phone), *heard.fixes.lines]
@@ -203,6 +238,9 @@ class Reading:
         except NearcastError as error:
             self._count("refused", f"{message.topic!r:.80}: {error}")
             return []
+        except Forgotten:
+            self._count("forgotten", f"{message.topic!r:.80}: the client was forgotten after it was sent")
+            return []
         except Exception:  # one that we did not foresee must not come again and again
             self._count("unforeseen", f"{message.topic!r:.80}")
             logger.exception("a message was not taken")
@@ -210,6 +248,11 @@ class Reading:
         self.counts["taken"] += 1
         self.counts["faults"] += len(heard.fixes.faults)
         return lines
+
+    def _check(self, client: str, number: int) -> None:
+        """What came before its client was forgotten is not taken."""
+        if number <= self._void.get(client, 0):
+            raise Forgotten
 
     def _count(self, kind: str, reason: str) -> None:
         self.counts[kind] += 1
@@ -224,10 +267,13 @@ class Reading:
         if phone is None:
             phone, is_new = Phone(topic.client, await self._until(self._end), {}, {}), True
         if phone.note(topic.device, heard.tid, is_here=not heard.is_gone) or is_new:
-            await self._until(lambda: self._register.save(phone))
+            await self._save(phone)
         if is_new and self._begin is not None:
             self._begin(topic.client)
         return phone
+
+    async def _save(self, phone: Phone) -> None:
+        await self._until(lambda: self._register.save(phone))
 
     async def _until(self, doing: Callable[[], Awaitable[Any]]) -> Any:
         while True:
@@ -267,55 +313,3 @@ class Reading:
         while len(self._last) > REMEMBERED:
             self._last.popitem(last=False)
         return last
-
-    # ---- waypoints -------------------------------------------------------------------------------
-
-    async def _mark(self, phone: Phone, device: str, heard: Heard) -> None:
-        """A subscription for each circle. It is noted when it is in the log: what is noted is not written again."""
-        marks = dict(phone.waypoints)
-        ops: list[dict[str, Any]] = []
-
-        def drop(name: str) -> None:
-            del marks[name]
-            ops.append({"op": "unsubscribe", "id": PREFIX + name})
-
-        named = {waypoint.name for waypoint in heard.waypoints if waypoint.radius > 0}
-        for name, mark in list(marks.items()):
-            is_renamed = any(w.made == mark.made and mark.device == device for w in heard.waypoints)
-            if name not in named and (is_renamed or (heard.are_all and mark.device == device)):
-                drop(name)
-        for waypoint in heard.waypoints:
-            if waypoint.radius <= 0:
-                continue
-            mark = Mark(waypoint_text(waypoint), waypoint.made, device, waypoint.rid)
-            known = marks.get(waypoint.name)
-            if known is None and len(marks) >= WAYPOINTS:
-                self._count("too many waypoints", f"{phone.client!r} has {WAYPOINTS} already")
-                continue
-            if known is None or known.text != mark.text:
-                ops.append({"op": "subscribe", "id": PREFIX + waypoint.name, "text": mark.text})
-            marks[waypoint.name] = mark
-        if ops:
-            await self._write(phone.client, ops)
-        if marks != phone.waypoints:
-            phone.waypoints = marks
-            await self._until(lambda: self._register.save(phone))
-
-    async def _write(self, client: str, ops: list[dict[str, Any]]) -> None:
-        now = when(None, time.time_ns() // 1000, self._ahead)
-        lines = [op_line({**op, "time": now, "client": client}) for op in ops]
-        if not self._has_layer:  # once: where it is there already, this changes nothing
-            lines.insert(0, op_line({"op": "layer", "time": now, "text": f"LAYER '{ANYWHERE}' ('here' AT POINT(0 0))"}))
-        placed = await self.commit(lines)
-        self._has_layer = True
-        checking = asyncio.create_task(self._check(client, placed))
-        self._checking.add(checking)
-        checking.add_done_callback(self._checking.discard)
-
-    async def _check(self, client: str, placed: Placed) -> None:
-        """Whether the kernel took it. Nobody waits for that: a broker may be away for a while."""
-        try:
-            await self._broker.check(placed)
-        except GatewayError as error:
-            if error.status != 503:
-                self._count("refused", f"{client!r}: {error}")

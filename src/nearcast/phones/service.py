@@ -27,18 +27,16 @@ from nearcast.log.topics import ROOT
 from nearcast.phones.door import Door, Limits, Upstream
 from nearcast.phones.messages import ABOUTS
 from nearcast.phones.reading import Reading
-from nearcast.phones.register import Register
+from nearcast.phones.register import MESSAGES, STREAM, Register
 from nearcast.phones.session import Session
-from nearcast.phones.telling import Telling
+from nearcast.phones.telling import Telling, Tools
 
 __all__ = ["Phones", "Settings", "run_phones"]
 
 NAME = "nearcast-phones"
 """The session's name. What was not taken waits for it."""
-STREAM, MESSAGES = "$MQTT_msgs", "$MQTT.msgs."
-"""Where the server keeps messages of QoS 1, and what it puts before their subjects."""
 CONSUMERS = 256
-"""Of which it lists so many at a time."""
+"""Of a stream the server lists so many at a time."""
 TOPICS = [f"{ROOT}/+/+" + (f"/{about}" if about else "") for about in ABOUTS]
 
 
@@ -82,7 +80,8 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
         async def last_told() -> int:
             return (await hub.outbox.extent()).last
 
-        reading = Reading(register, committer, broker, ahead=settings.ahead, end=last_told)
+        placed = await link.log.last_sequence()
+        reading = Reading(register, committer, broker, ahead=settings.ahead, placed=placed, end=last_told)
 
         async def before() -> None:
             if await _unacked(link):
@@ -90,12 +89,26 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
 
         address = ("127.0.0.1", settings.upstream)
         async with Session(address, login, NAME, TOPICS, reading.take, before) as session:
-            telling = Telling(register, hub, Cursors(link), session, reading.where, reading.say)
+            say, let_go = reading.say, reading.marking.let_go
+            tools = Tools(register, hub, Cursors(link), session, broker, reading.where, say, let_go)
+            telling = Telling(tools)
+
+            async def forget(client: str) -> None:
+                reading.forget(client)
+                await telling.forget(client)
+
             for client in register.phones:
                 telling.begin(client)
             door = Door(identities, Upstream(settings.upstream, login[1]), settings.limits)
             opened = await door.open(settings.host, settings.port, tls)
-            tasks = [asyncio.create_task(reading.run(session.ack, telling.begin)), asyncio.create_task(door.watch())]
+            tasks = [
+                asyncio.create_task(work)
+                for work in (
+                    reading.run(session.ack, telling.begin, telling.settle),
+                    register.follow(forget),
+                    door.watch(),
+                )
+            ]
             try:
                 with _ending_with(tasks):
                     yield Phones(reading, register, door, opened.sockets[0].getsockname()[1])
