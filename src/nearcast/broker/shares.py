@@ -23,7 +23,7 @@ from nearcast.log.subjects import CUTS, OUT_STREAM, OUT_SUBJECTS, bucket_key
 __all__ = ["Shares"]
 
 LOOKS, LEAST = 32, 16
-"""How often it is looked at while as much is written as the stream holds, and how often at least: writing waits for it."""
+"""Looks while as much is written as the stream holds; and at least, since whoever writes waits for those."""
 FULL, ENOUGH = 0.75, 0.65
 """Parts of a stream: from where on it is cut, and until where."""
 SHARE = 1 / 8
