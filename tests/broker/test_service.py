@@ -4,8 +4,9 @@ import asyncio
 import json
 import random
 import time
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -103,6 +104,39 @@ async def test_a_broker_goes_on_where_it_was(server: NatsServer) -> None:
         last = await append(server.url, part)
         async with running(server.url) as broker:
             await tells_up_to(broker, last)
+    assert told(await everything(server.url)) == wanted(lines)
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+async def test_names_that_are_gone_are_forgotten(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch, is_alone: bool
+) -> None:
+    """Someone publishes under ever new ids, and says ever new things of himself, which changes nothing for others."""
+    monkeypatch.setattr(service, "LITTER", 50_000)
+    city_lines, most = city(600), 0
+    lines = []
+    for n, line in enumerate(city_lines):
+        at = json.loads(line)["time"]
+        one = {"time": at, "client": "mallory"}
+        new = [
+            {"op": "publish", **one, "id": f"id {n}", "text": "PUBLISH TO #owner = 'nobody'"},
+            {"op": "retract", **one, "id": f"id {n}"},
+            {"op": "client", **one, "attributes": {"mood": f"mood {n}"}},
+        ]
+        lines += [line, *map(json.dumps, new)]
+    begun: list[int] = []
+    packets = packed_lines(lines)
+    async with AsyncExitStack() as stack:
+        names = ["one"] if is_alone else ["one", "two"]
+        brokers = [await stack.enter_async_context(running(server.url, name, SNAPPY)) for name in names]
+        for at in range(0, len(packets), 20):
+            last = await append(server.url, packets[at : at + 20])
+            await until(partial(lambda last: any(has_told(broker, last) for broker in brokers), last))
+            begun += [b.state.began_with for b in brokers if b.state]
+            most = max([most, *(b.state.kernel.remembered for b in brokers if b.state)])
+            await asyncio.sleep(0.1)
+    assert len(set(begun)) > 1, "one began anew"
+    assert most < 300_000
     assert told(await everything(server.url)) == wanted(lines)
 
 

@@ -41,9 +41,11 @@ class State:
     """The last packet that is applied."""
     outbox: Outbox = field(default_factory=lambda: Outbox(NOWHERE))
     scales: Scales = field(init=False)
+    began_with: int = field(init=False)
+    """Bytes of the names that its kernel remembered then."""
 
     def __post_init__(self) -> None:
-        self.scales = Scales(self.kernel)
+        self.scales, self.began_with = Scales(self.kernel), self.kernel.remembered
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ WARM = 10_000
 """Notifications that wait when a broker that just began must begin to tell."""
 REMEMBERED = 10_000
 """Packets of which it is known what was refused."""
+LITTER = 64 * 2**20
+"""Bytes of names that a broker may remember in any case."""
 MARKED = 1.0
 """Seconds between two marks of how far was told."""
 CUT, CUTS, BETWEEN = 300, 200, 0.05
@@ -76,7 +78,7 @@ class Settings:
 
 
 class _Rewind(LogError):
-    """What was told is further back than what is known: begin again, from a snapshot."""
+    """Begin again, from a snapshot: as when what was told is further back than what is known."""
 
 
 class Broker:
@@ -304,6 +306,15 @@ class Broker:
             await asyncio.sleep(min(1.0, self.settings.snapshot_seconds / 4))
             with self._spared():
                 await self._snapshot_if_due(log, store)
+            self._tidy_up()
+
+    def _tidy_up(self) -> None:
+        """A kernel remembers every name that it ever heard. One whose names have doubled since it began, and are many,
+        begins anew from a snapshot, which has only those that there are. One that tells leaves it to others first."""
+        state, patience = self._known(), 1 if self.writer is None else 2
+        if state.kernel.remembered > patience * (LITTER + 2 * state.began_with):
+            self._must_rewind = True
+            raise _Rewind(f"names take {state.kernel.remembered >> 20} MB, of which most may be gone; beginning anew")
 
     @contextmanager
     def _spared(self) -> Iterator[None]:

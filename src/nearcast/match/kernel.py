@@ -162,6 +162,11 @@ class Kernel(Indexed):
         self.counts = Counter(counts)
 
     @property
+    def remembered(self) -> int:
+        """Bytes of the names that it has codes for, which are for ever, also if nothing has that name any more."""
+        return self.clients.names.size + self.stage.texts.size + self.stage.attributes.texts.size
+
+    @property
     def may_end(self) -> bool:
         """Whether something ends by itself as time passes."""
         return bool(self.clients.leases or self._ending[0] or self._ending[1])

@@ -20,6 +20,8 @@ from nearcast.model.notification import word_pair
 
 __all__ = ["Names", "encoded", "word_rows"]
 
+NAME = 300
+"""Bytes that a name takes beside its text, about."""
 _LEAST, _GREATEST = -(2**62), 2**62
 """Between these lie the places in the order; a new name takes the middle between its neighbours."""
 
@@ -40,6 +42,11 @@ class Names:
 
     def __len__(self) -> int:
         return len(self._texts)
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return int(self._ends[len(self)]) + NAME * len(self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
