@@ -115,6 +115,19 @@ def test_runs_of_plain_fixes() -> None:
         assert agree(city_definitions(*names), rows, 2, 2) > 50
 
 
+def test_one_who_watches_is_told_before_its_own_first_fix() -> None:
+    """Its clock stands still until then, though it is published with the others of a run."""
+    relation, watch = "RELATION r WHERE &location WITHIN 100 m OF #location", "SELECT FROM RELATION r"
+    lines = [
+        {"op": "relation", "time": 0, "text": relation},
+        {"op": "subscribe", "time": 0, "client": "a", "id": "s", "text": watch},
+    ]
+    definitions = [decode_op(json.dumps(line)) for line in lines]
+    at = Position(Point(2.3522, 48.8566))
+    rows = [Given(client, second * 1_000_000, at) for client, second in (("b", 1), ("c", 2), ("a", 3), ("a", 4))]
+    assert agree(definitions, rows, 1, 1) == 3
+
+
 def test_duplicates_are_resolved_alike_in_any_order() -> None:
     at = [Position(Point(13.002, 52.0), place, *heights) for place in (None, "hq", "hq/2/A") for heights in HEIGHTS]
     rows = [Given("c1", START, position, said) for position in at for said in ({"fuel": 1}, {"fuel": 9}, {})]

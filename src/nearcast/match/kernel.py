@@ -113,13 +113,16 @@ class Kernel(Indexed):
                     self.note_due(s, pair, held.due)
 
     def introduce(self, id_: str, clients: list[str], times: Wholes) -> None:
-        """Publish under an id for clients that have never done anything, whose next op is a fix of the same time.
+        """Publish under an id for clients that have done nothing yet but subscribe, and whose next op is a fix of the
+        same time. The clock of one that has subscribed goes forward with that fix: until then it may be told things.
 
         Only for a kernel that `is_compiled`: what is nowhere yet turns nothing there.
         """
-        rows, now = self.clients.rows(clients), np.maximum(times, _least(self._everyone))
-        columns = self.clients.columns
-        columns.here[rows], columns.clock[rows], columns.seen[rows] = True, now, now
+        rows, columns = self.clients.rows(clients), self.clients.columns
+        now, here = np.maximum(times, _least(self._everyone)), columns.here[rows]
+        now[here] = np.maximum(now[here], columns.clock[rows[here]])
+        new = rows[~here]
+        columns.here[new], columns.clock[new], columns.seen[new] = True, now[~here], now[~here]
         self._versions.update(
             (f"publication:{name}/{id_}", (t, 0)) for name, t in zip(clients, now.tolist(), strict=True)
         )
