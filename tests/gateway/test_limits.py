@@ -268,7 +268,7 @@ async def test_a_million_of_what_is_no_position_is_refused_without_a_closer_look
         assert (large.status_code, large.json()["detail"]) == (413, "a body has at most 4,194,304 bytes")
 
 
-@pytest.mark.parametrize("sent", [frame(b"x" * 125, PING), frame(b"", CONTINUED, fin=False)])
+@pytest.mark.parametrize("sent", [frame(b"x" * 125, PING), frame(b"", CONTINUED, fin=False)], ids=["pings", "parts"])
 async def test_a_socket_that_sends_what_is_no_message_is_hung_up_on(live: Live, sent: bytes) -> None:
     """Pings are answered at once, and parts kept, so whoever reads nothing could fill the memory of a gateway."""
     async with gateway(live.url) as door:

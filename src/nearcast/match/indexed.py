@@ -22,7 +22,7 @@ from nearcast.match.names import Names
 from nearcast.match.reference import Reference
 from nearcast.match.regions import Regions
 from nearcast.match.registry import Publications, Subscriptions
-from nearcast.match.stored import EVERYONE, Dues, Involved, Pairs
+from nearcast.match.stored import EVERYONE, Dues, Entry, Involved, Pairs
 from nearcast.match.tell import Change
 from nearcast.match.verdict import Candidate, Verdict
 from nearcast.match.whereabouts import Whereabouts
@@ -62,7 +62,7 @@ class Indexed(Reference):
         self._watching: dict[StatementKey, Subscribed] = {}
         """Those that an op of any client may turn."""
         self._involved: Involved = {}
-        self._dues = Dues()
+        self._dues = Dues(self._is_due)
         self._due: dict[StatementKey, set[Key]] = {}
         """While a timer fires: the pairs that it is about."""
         self._published_by: dict[str, dict[StatementKey, Published]] = {}
@@ -145,12 +145,17 @@ class Indexed(Reference):
         """The earliest time in a heap at which a pair may still turn."""
         while (entry := self._dues.first(heap)) is not None and entry[0] <= now:
             due, name, key = entry
-            s = self.subscriptions.get(name)
-            pair = s.pairs.get(key) if s else None
-            if s and pair and pair.due == due and (heap is not None or self._sees_all(s, key)):
+            if self._is_due(entry) and (heap is not None or self._sees_all(self.subscriptions[name], key)):
                 return due
             self._dues.drop(heap)
         return None
+
+    def _is_due(self, entry: Entry) -> bool:
+        """Whether a pair may still turn at a time that was noted."""
+        due, name, key = entry
+        s = self.subscriptions.get(name)
+        pair = s.pairs.get(key) if s else None
+        return pair is not None and pair.due == due
 
     def _stored(self, s: Subscribed, client: str | None) -> list[Key]:
         stored = super()._stored(s, client)
