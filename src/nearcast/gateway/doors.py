@@ -139,8 +139,8 @@ async def patch_client(call: Call) -> Response:
 async def delete_client(call: Call) -> Response:
     """Then its webhooks, so that nothing that waits is delivered any more, and what is known of its phones.
 
-    If we die in between, whoever asked tries again: so these also go where the client is not known any more, and it is a
-    404 only if there is nothing at all. That says no more than one may ask, as nobody but an operator comes here for
+    If we die in between, whoever asked tries again: so these also go where the client is not known any more, and it is
+    a 404 only if there is nothing at all. That says no more than one may ask, as nobody but an operator comes here for
     another.
     """
     gateway, client = call.gateway, call.client
