@@ -13,8 +13,7 @@ import logging
 from collections import Counter
 
 import nats.errors
-from nats.js import JetStreamContext, api
-from nats.js import errors as stream_errors
+from nats.js import JetStreamContext
 
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE
@@ -97,12 +96,8 @@ class Shares:
         if at <= first:
             return False
         logger.info("%s has more than its share of what is kept, and loses the older half", subject)
-        await self._note_cut(streams, subject, at)
+        await self._note_cut(subject, at)
         return await streams.purge_stream(OUT_STREAM, seq=at, subject=subject)
 
-    async def _note_cut(self, streams: JetStreamContext, subject: str, at: int) -> None:
-        try:
-            bucket = await streams.key_value(CUTS)
-        except stream_errors.BucketNotFoundError:
-            bucket = await streams.create_key_value(api.KeyValueConfig(CUTS, history=1, storage=api.StorageType.FILE))
-        await bucket.put(bucket_key(subject), str(at).encode())
+    async def _note_cut(self, subject: str, at: int) -> None:
+        await (await self._log.bucket(CUTS)).put(bucket_key(subject), str(at).encode())

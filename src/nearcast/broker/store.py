@@ -81,10 +81,7 @@ class Store:
     async def open(cls, log: Log) -> Store:
         jetstream = log.client.jetstream(timeout=PATIENCE)
         with explained(log.url, BROKER):
-            try:
-                notes = await jetstream.key_value(BROKER)
-            except BucketNotFoundError:
-                notes = await jetstream.create_key_value(api.KeyValueConfig(BROKER))
+            notes = await log.bucket(BROKER)
             try:
                 objects = await jetstream.object_store(SNAPSHOTS)
             except (BucketNotFoundError, NotFoundError):

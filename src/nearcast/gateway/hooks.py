@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import msgspec
-from nats.js import api
 from nats.js import errors as stream_errors
 from nats.js.kv import KeyValue
 
@@ -125,11 +124,7 @@ def read_record(payload: bytes) -> Record:
 
 async def hooks_of(log: Log) -> KeyValue:
     """The bucket of webhooks, which is made if there is none."""
-    jetstream = log.client.jetstream(timeout=PATIENCE)
-    try:
-        return await jetstream.key_value(HOOKS)
-    except stream_errors.BucketNotFoundError:
-        return await jetstream.create_key_value(api.KeyValueConfig(HOOKS))
+    return await log.bucket(HOOKS)
 
 
 async def cursors_of(log: Log) -> KeyValue:

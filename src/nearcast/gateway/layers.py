@@ -17,7 +17,6 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
-from nats.js import api
 from nats.js import errors as stream_errors
 from nats.js.kv import KeyValue
 from nats.js.object_store import ObjectStore
@@ -139,11 +138,7 @@ class Layers:
     # ---- buckets ---------------------------------------------------------------------------------
 
     async def _names(self) -> KeyValue:
-        jetstream = self._link.log.client.jetstream(timeout=PATIENCE)
-        try:
-            return await jetstream.key_value(LAYER_NAMES)
-        except stream_errors.BucketNotFoundError:
-            return await jetstream.create_key_value(api.KeyValueConfig(LAYER_NAMES))
+        return await self._link.log.bucket(LAYER_NAMES)
 
     async def _objects(self) -> ObjectStore:
         jetstream = self._link.log.client.jetstream(timeout=PATIENCE)

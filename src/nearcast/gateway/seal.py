@@ -16,13 +16,12 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import blake2b
 from typing import Self
 
-from nats.js import api
 from nats.js import errors as stream_errors
 from nats.js.kv import KeyValue
 
 from nearcast.errors import GatewayError
 from nearcast.log.client import Log
-from nearcast.log.connection import PATIENCE, explained
+from nearcast.log.connection import explained
 from nearcast.log.subjects import KEYS
 
 __all__ = ["BEGINNING", "Seal"]
@@ -48,14 +47,7 @@ class Seal:
     async def of(cls, log: Log) -> Self:
         """The one of a system, which whoever comes first makes. It is where the stream is, and goes with it."""
         with explained(log.url, KEYS):
-            jetstream = log.client.jetstream(timeout=PATIENCE)
-            try:
-                bucket = await jetstream.key_value(KEYS)
-            except stream_errors.BucketNotFoundError:
-                bucket = await jetstream.create_key_value(
-                    api.KeyValueConfig(KEYS, history=1, storage=api.StorageType.FILE)
-                )
-            return cls(await _key(bucket))
+            return cls(await _key(await log.bucket(KEYS)))
 
     def event(self, sequence: int) -> str:
         """The cursor of an event; the same whenever it is sent."""

@@ -12,6 +12,7 @@ from nats.aio.client import Client
 from nats.errors import MaxPayloadError
 from nats.js import JetStreamContext, api
 from nats.js import errors as stream_errors
+from nats.js.kv import KeyValue
 
 from nearcast.errors import LogError
 from nearcast.log.connection import PATIENCE, connection, explained
@@ -113,6 +114,13 @@ class Log:
             if error.err_code != _TAKEN:
                 raise
         return (await self._streams().stream_info(wanted.name or "")).config
+
+    async def bucket(self, name: str) -> KeyValue:
+        """What is kept by keys under a name, on disk; it is made if there is none."""
+        try:
+            return await self._streams().key_value(name)
+        except stream_errors.BucketNotFoundError:
+            return await self._streams().create_key_value(api.KeyValueConfig(name))
 
     def _streams(self) -> JetStreamContext:
         return self.client.jetstream(timeout=PATIENCE)

@@ -16,7 +16,6 @@ from urllib.parse import unquote
 
 import msgspec
 from nats import errors as client_errors
-from nats.js import api
 from nats.js import errors as stream_errors
 from nats.js.kv import KeyValue
 
@@ -209,14 +208,7 @@ class Register:
     async def _bucket(self) -> KeyValue:
         log = self._link.log
         if self._opened is None or self._opened[0] is not log:
-            jetstream = log.client.jetstream(timeout=PATIENCE)
-            try:
-                bucket = await jetstream.key_value(PHONES)
-            except stream_errors.BucketNotFoundError:
-                bucket = await jetstream.create_key_value(
-                    api.KeyValueConfig(PHONES, history=1, storage=api.StorageType.FILE)
-                )
-            self._opened = log, bucket
+            self._opened = log, await log.bucket(PHONES)
         return self._opened[1]
 
 
