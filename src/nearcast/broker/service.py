@@ -22,9 +22,9 @@ import msgspec
 
 from nearcast.broker.applying import Applied, Fault, Refusal, apply_each, apply_packet
 from nearcast.broker.asking import answering
+from nearcast.broker.fairness import Fairness
 from nearcast.broker.following import Follower
 from nearcast.broker.recovery import SAFE, State, Stuck, needed, restored, told_so_far
-from nearcast.broker.shares import Shares
 from nearcast.broker.store import Mark, Record, Store, packed
 from nearcast.broker.writer import Writer
 from nearcast.errors import LogError
@@ -260,12 +260,12 @@ class Broker:
         if items is None:
             self._must_rewind = True
             raise _Rewind(f"packet {told.place.batch} was the last that was told, which is further back than is known")
-        shares = Shares(log)
-        self.writer = writer = Writer(log, told.tail, shares)
+        fairness = Fairness(log)
+        self.writer = writer = Writer(log, told.tail, fairness)
         writer.give(items)
         logger.info("%s tells, after packet %d", self.name, max(told.place.batch, 0))
         marking = self._mark(store, Mark(told.ops.created, told.out.created, 0, 0), writer)
-        tasks = [writer.run(), writer.say_ahead(), shares.run(), self._renew(lease), marking, answering(self, log)]
+        tasks = [writer.run(), writer.say_ahead(), fairness.run(), self._renew(lease), marking, answering(self, log)]
         try:
             await _any_of(*tasks, *([self._tick(log)] if self.settings.ticks else []))
         except Overtaken as error:

@@ -18,9 +18,9 @@ from collections.abc import Iterable
 import msgspec
 from nats.aio.msg import Msg
 
+from nearcast.broker.fairness import Fairness
 from nearcast.broker.outbox import Item
 from nearcast.broker.recovery import Stuck
-from nearcast.broker.shares import Shares
 from nearcast.errors import LogError
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
@@ -49,8 +49,8 @@ _encode = msgspec.json.Encoder().encode
 class Writer:
     """Goes on where a stream ends. It is for one connection, and for as long as nobody else writes."""
 
-    def __init__(self, log: Log, tail: Tail, shares: Shares | None = None) -> None:
-        self._log, self._tail, self._shares = log, tail, shares
+    def __init__(self, log: Log, tail: Tail, fairness: Fairness | None = None) -> None:
+        self._log, self._tail, self._fairness = log, tail, fairness
         self.sequence = tail.sequence
         """Of the last message that will be there when all that was given is written."""
         self.acknowledged = tail.sequence
@@ -140,8 +140,8 @@ class Writer:
         self._sent += 1
         reply = f"{inbox}.{self._sent}" if not self._waiting or self._sent % ANSWERED == 0 else ""
         await self._log.client.publish(item.subject, item.payload, reply=reply, headers=headers)
-        if self._shares is not None:
-            await self._shares.note(item.subject, len(item.payload))
+        if self._fairness is not None:
+            await self._fairness.note(item.subject, len(item.payload))
 
     async def say_ahead(self) -> None:
         """Say what is given as soon as it is there, until cancelled."""

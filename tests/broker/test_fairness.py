@@ -8,8 +8,8 @@ import json
 import nats
 import pytest
 
+from nearcast.broker.fairness import PART, Fairness
 from nearcast.broker.outbox import Item
-from nearcast.broker.shares import SHARE, Shares
 from nearcast.broker.writer import Writer
 from nearcast.gateway.seal import BEGINNING
 from nearcast.log.client import Log
@@ -30,12 +30,12 @@ def items(names: list[str], first: int = 1, size: int = 100) -> list[Item]:
 
 
 async def written(server: NatsServer, *parts: list[Item], size: int = SIZE) -> None:
-    """By a broker's writer, with someone who looks after the shares."""
+    """By a broker's writer, with someone who looks after fairness."""
     async with Log(server.url) as log:
         await log.create(live=True, out_bytes=size)
-        shares = Shares(log)
-        writer = Writer(log, Tail(0, NOWHERE, ""), shares)
-        tasks = [asyncio.create_task(doing) for doing in (writer.run(), shares.run())]
+        fairness = Fairness(log)
+        writer = Writer(log, Tail(0, NOWHERE, ""), fairness)
+        tasks = [asyncio.create_task(doing) for doing in (writer.run(), fairness.run())]
         for part in parts:
             for at in range(0, len(part), 20):
                 writer.give(part[at : at + 20])
@@ -79,9 +79,9 @@ async def test_one_who_is_told_much_takes_nothing_from_others(server: NatsServer
             assert ids(await hear(socket, len(heard))) == ids(heard), "once is enough"
 
 
-async def test_nobody_is_cut_who_has_only_a_share(server: NatsServer) -> None:
+async def test_nobody_is_cut_who_has_only_a_part(server: NatsServer) -> None:
     """Then the stream drops its oldest, whosever it is."""
-    names = [f"c{number}" for number in range(round(2 / SHARE))]
+    names = [f"c{number}" for number in range(round(2 / PART))]
     await written(server, items(names * 200, size=300))
     counts = await held(server)
     assert max(counts.values()) - min(counts.values()) <= 1

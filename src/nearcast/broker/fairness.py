@@ -2,7 +2,7 @@
 
 The stream drops its oldest. Were that all, one client that is told much would take from everyone else what they have
 yet to hear: with a long content and a thousand subscriptions, in a minute. So the broker that tells looks at the stream
-after every so many bytes, and cuts the one that has most, until there is room, or nobody has more than a share. Where a
+after every so many bytes, and cuts the one that has most, until there is room, or nobody has more than an eighth. Where a
 client was cut is noted before anything goes, so that it is told of a gap.
 """
 
@@ -19,18 +19,18 @@ from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE
 from nearcast.log.subjects import CUTS, OUT_STREAM, OUT_SUBJECTS, bucket_key
 
-__all__ = ["Shares"]
+__all__ = ["Fairness"]
 
 LOOKS, LEAST = 32, 16
 """Looks while as much is written as the stream holds; and at least, since whoever writes waits for those."""
 FULL, ENOUGH = 0.75, 0.65
 """Parts of a stream: from where on it is cut, and until where."""
-SHARE = 1 / 8
+PART = 1 / 8
 """The part that everyone may have in any case."""
 logger = logging.getLogger(__name__)
 
 
-class Shares:
+class Fairness:
     """``note`` what is written, while ``run`` looks after it."""
 
     def __init__(self, log: Log) -> None:
@@ -77,7 +77,7 @@ class Shares:
         total = float(info.state.bytes)
         while total > ENOUGH * most and sizes:
             subject = max(sizes, key=lambda name: sizes[name])
-            if sizes[subject] <= SHARE * most or not await self._cut(streams, subject, info.state.last_seq):
+            if sizes[subject] <= PART * most or not await self._cut(streams, subject, info.state.last_seq):
                 break
             before, total = total, float((await streams.stream_info(OUT_STREAM)).state.bytes)
             sizes[subject] -= max(before - total, 0.0)
@@ -95,7 +95,7 @@ class Shares:
         at = (first + last + 1) // 2
         if at <= first:
             return False
-        logger.info("%s has more than its share of what is kept, and loses the older half", subject)
+        logger.info("%s has most of what is kept, and loses the older half", subject)
         await self._note_cut(subject, at)
         return await streams.purge_stream(OUT_STREAM, seq=at, subject=subject)
 
