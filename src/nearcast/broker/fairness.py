@@ -2,8 +2,8 @@
 
 The stream drops its oldest. Were that all, one client that is told much would take from everyone else what they have
 yet to hear: with a long content and a thousand subscriptions, in a minute. So the broker that tells looks at the stream
-after every so many bytes, and cuts the one that has most, until there is room, or nobody has more than an eighth. Where a
-client was cut is noted before anything goes, so that it is told of a gap.
+after every so many bytes, and cuts the one that has most, until there is room, or nobody has more than an eighth. Where
+a client was cut is noted before anything goes, so that it is told of a gap.
 """
 
 from __future__ import annotations
