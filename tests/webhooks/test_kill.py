@@ -19,7 +19,7 @@ from nearcast.bench.endpoints import Asked, Endpoint
 from nearcast.gateway.call import Settings
 from nearcast.log.server import NatsServer
 from tests.gateway.running import Teller, gateway, teller
-from tests.webhooks.running import QUICK, delivering, event_of, ids, ids_of, status, until, until_true
+from tests.webhooks.running import QUICK, came, delivering, event_of, ids, ids_of, status, until, until_true
 
 KILLS = int(os.environ.get("KILLS", "2"))
 HOOKS = 12
@@ -262,5 +262,5 @@ async def test_it_ends_well(server: NatsServer) -> None:
             assert await asyncio.to_thread(process.wait, 10) == 0
             assert len(endpoint.asked) == 1
             stack.enter_context(delivering(server.url, *QUICK))
-            await until(lambda: len(endpoint.asked) == 2)
+            await came(endpoint, 2)
             assert ids(endpoint) == ["id-1", "id-2"]

@@ -397,6 +397,8 @@ class Feed:
         if self.is_lost or first > self.last + 1 or self._is_too_short(extent.last):
             return await self._mend(first)
         if not told:
+            if last > self.last:
+                raise LogError(f"{OUT_STREAM} has {last} for {self.client!r}, and did not say what that is")
             self._is_slow = False
             return []
         if told[-1].sequence < last:

@@ -11,6 +11,7 @@ from nats.js import api
 from nats.js import errors as stream_errors
 from nats.js.kv import KeyValue
 
+from nearcast.errors import LogError
 from nearcast.gateway.events import Told
 from nearcast.gateway.link import Link
 from nearcast.log.client import Log
@@ -23,8 +24,10 @@ __all__ = ["Cursors", "Outbox", "Page", "key_of", "lazy_bucket", "places_of", "r
 WRITING = 64
 """Cursors that are written at the same time."""
 _NANOS = 10**9
-_NO_ROOM = "409"
-"""What a server says to whoever asked for fewer bytes than the next message has."""
+_NO_MORE = "404"
+"""What a server says when there are no more messages."""
+_NO_ROOM = (("409", "Message Size Exceeds MaxBytes"), ("409", "Batch Completed"))
+"""What it says when the next message has more bytes than are left of those that were asked for, or none are."""
 _ACK = "$JS.ACK."
 _encoder = msgspec.json.Encoder()
 
@@ -157,6 +160,8 @@ async def _read(
     finally:
         await listening.unsubscribe()
         await client.publish(f"$JS.API.CONSUMER.DELETE.{stream}.{name}")
+    if taking.trouble:
+        raise LogError(f"{stream} could not be read to its end: the server said {taking.trouble}")
     return Page(taking.told, len(taking.told) < most and not taking.is_cut)
 
 
@@ -168,15 +173,21 @@ class _Taking:
         self.ended = asyncio.Event()
         self.is_cut = False
         """There are more, for which there was no room."""
+        self.trouble = ""
+        """Why it is not known whether there are more."""
         self._most = most
 
     async def take(self, message: Msg) -> None:
-        """Whatever is not a message of the stream says that there are no more, or no room for the next."""
+        """Whatever is not a message of the stream says why no more come."""
         sequence, _ = places_of(message)
         if sequence:
             self.told.append(Told(sequence, message.data, stored_of(message)))
-        elif (message.headers or {}).get("Status") == _NO_ROOM:
-            self.is_cut = True
+        else:
+            headers = message.headers or {}
+            status = headers.get("Status", ""), headers.get("Description", "")
+            self.is_cut = status in _NO_ROOM
+            if not self.is_cut and status[0] != _NO_MORE:
+                self.trouble = " ".join(status)
         if not sequence or len(self.told) >= self._most:
             self.ended.set()
 
