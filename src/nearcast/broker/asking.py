@@ -56,7 +56,7 @@ LONGEST = 0.5
 LOOKS = ("clients", "explain", "query", "state", "staying")
 """Questions that look at as much as there is. They are asked in one line, the others in another; what became of an op,
 and how the broker is, is answered at once."""
-AT_ONCE = ("applied", "health")
+AT_ONCE = ("applied", "health", "pace")
 SHORT = 0.001
 """Seconds for which a loop that has nothing else to do need not be left alone."""
 
@@ -237,6 +237,10 @@ def _health(broker: Answerer, asked: Asked) -> Answer:  # noqa: ARG001 (nothing 
     }
 
 
+def _pace(broker: Answerer, asked: Asked) -> Answer:  # noqa: ARG001 (nothing need be said)
+    return {"sequence": _known(broker).sequence, "pending": broker.follower.pending if broker.follower else 0}
+
+
 _ANSWERS: dict[str, Callable[[Answerer, Asked], Answer]] = {
     "applied": _applied,
     "client": lambda broker, asked: oneself(_known(broker).kernel, asked),
@@ -245,6 +249,7 @@ _ANSWERS: dict[str, Callable[[Answerer, Asked], Answer]] = {
     "health": _health,
     "layer": lambda broker, asked: layer_of(_known(broker).kernel, asked),
     "layers": lambda broker, _: layers_of(_known(broker).kernel),
+    "pace": _pace,
     "places": lambda broker, _: places_of(_known(broker).kernel),
     "query": _query,
     "state": _state,

@@ -33,6 +33,7 @@ from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.openapi import openapi
 from nearcast.gateway.outbox import Cursors
+from nearcast.gateway.pace import Pace
 from nearcast.gateway.page import page_routes
 from nearcast.gateway.routes import ROUTES, Way
 from nearcast.gateway.streams import EVENT_HEADERS, Talk, is_heard, send_events, start_after
@@ -58,9 +59,10 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
     """Connected to NATS: one connection to write and ask, one to listen."""
     metrics = Metrics()
     link = Link(url)
-    committer = Committer(link, metrics)
-    link.lost = committer.lost
     broker = Broker(link, BROKER)
+    pace = Pace(broker.pace)
+    committer = Committer(link, metrics, pace)
+    link.lost = committer.lost
     async with link, Hub(url, broker, metrics, settings.queue) as hub:
         layers = Layers(link, committer, broker)
         gateway = Gateway(
@@ -77,11 +79,11 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
             Hooks(link, settings.webhooks),
             Rates(max(settings.rate, REQUESTS)),
         )
-        watching = asyncio.create_task(gateway.watch(), name="nearcast gateway watch")
+        tasks = [asyncio.create_task(work, name="nearcast gateway") for work in (gateway.watch(), pace.run())]
         try:
             yield gateway
         finally:
-            await end(watching)
+            await end(*tasks)
         await committer.close()
 
 

@@ -13,6 +13,7 @@ from nats import errors as client_errors
 from nearcast.errors import GatewayError
 from nearcast.gateway.commit import Placed
 from nearcast.gateway.link import Link
+from nearcast.gateway.pace import Applying
 from nearcast.log.subjects import TOOK, ask_subject
 
 __all__ = ["PATIENCE", "Broker", "Refused", "State"]
@@ -54,6 +55,7 @@ class _Error(msgspec.Struct):
 _LATER = {"Busy", "Timeout", "Forgotten"}
 """What a broker says that cannot answer just then."""
 _encoder, _error = msgspec.json.Encoder(), msgspec.json.Decoder(_Error)
+_applying = msgspec.json.Decoder(Applying)
 
 
 class Broker:
@@ -92,6 +94,13 @@ class Broker:
             return None
         finally:
             self._known_until = time.monotonic() + KNOWN
+
+    async def pace(self) -> Applying:
+        """How far the broker is; 503 if none answers at once."""
+        try:
+            return _applying.decode(await self._asked("pace", {}, HEALTHY))
+        except (client_errors.Error, OSError, msgspec.DecodeError) as error:
+            raise GatewayError(503, f"no broker says how far it is ({type(error).__name__})", retry_after=1) from None
 
     async def _asked(
         self, what: str, asked: dict[str, Any], patience: float, charge: Callable[[int], None] | None = None

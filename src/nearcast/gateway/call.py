@@ -183,7 +183,7 @@ class Gateway:
         self.count(who, read.count + len(read.faults))
         if not read.lines:
             raise _refusal(read.faults)
-        return self.committer.enqueue(read.lines)
+        return self.committer.enqueue(read.lines, who.client)
 
     async def taken(self, who: Identity, read: Lines, placing: asyncio.Future[Placed] | None = None) -> Taken:
         """What was read, when it is on disk. Says what could not be taken."""
@@ -241,7 +241,7 @@ class Gateway:
     async def write(self, who: Identity, op: dict[str, Any], status: int = 422) -> Placed:
         """Append an op, wait until it is applied, and raise if it cannot be read or was refused."""
         self.count(who, 1)
-        placed = await self.committer.commit([written(op)])
+        placed = await self.committer.commit([written(op)], who.client)
         await self.broker.check(placed, status)
         return placed
 

@@ -119,7 +119,9 @@ async def post_readings(call: Call) -> Response:
     if not ops:
         raise GatewayError(422, "there is nothing in it")
     read = Lines([written(op) for op in ops], len(ops))
-    return answer(await call.gateway.taken(call.who, read, call.gateway.committer.enqueue(read.lines)), 202)
+    return answer(
+        await call.gateway.taken(call.who, read, call.gateway.committer.enqueue(read.lines, call.who.client)), 202
+    )
 
 
 async def get_client(call: Call) -> Response:
@@ -146,7 +148,7 @@ async def delete_client(call: Call) -> Response:
     gateway, client = call.gateway, call.client
     gateway.count(call.who, 1)
     op = {"op": "client", "time": gateway.moment(), "client": client, "forget": True}
-    placed = await gateway.committer.commit([written(op)])
+    placed = await gateway.committer.commit([written(op)], call.who.client)
     try:
         await gateway.broker.check(placed, status=404)
     except GatewayError as error:

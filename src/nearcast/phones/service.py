@@ -20,6 +20,7 @@ from nearcast.gateway.identity import Identities
 from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.outbox import Cursors
+from nearcast.gateway.pace import Pace
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.ending import end
 from nearcast.log.server import MQTT_AGAIN
@@ -72,7 +73,9 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
     login = _login(settings.nats)
     tls = _tls(settings)
     metrics, link = Metrics(), Link(settings.nats)
-    committer, broker = Committer(link, metrics), Broker(link)
+    broker = Broker(link)
+    pace = Pace(broker.pace)
+    committer = Committer(link, metrics, pace)
     link.lost = committer.lost
     async with link, Hub(settings.nats, broker, metrics) as hub:
         register = await Register(link).load()
@@ -107,6 +110,7 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
                     reading.run(session.ack, telling.begin, telling.settle),
                     register.follow(forget),
                     door.watch(),
+                    pace.run(),
                 )
             ]
             try:
