@@ -26,6 +26,7 @@ from nearcast.client import Client
 from nearcast.errors import LogError, PipelineError
 from nearcast.gateway.grants import Role
 from nearcast.gateway.identity import add_token
+from nearcast.gateway.seal import Seal
 from nearcast.language.oplog import encode_op
 from nearcast.language.parse import parse_publication
 from nearcast.log.client import Log
@@ -118,7 +119,8 @@ def play(speed: float | None, say: Say, hear: Hear, stay: Callable[[], None] = l
                 told = asyncio.run(_played(nats.url, at, log, speed, hear))
                 say("\nSpark reads the rest of the log")
                 _read_by(spark, len(log))
-            agreement = _compared(told, folder / "history", sum(isinstance(op, ops.Move) for op in log))
+            fixes = sum(isinstance(op, ops.Move) for op in log)
+            agreement = _compared(told, folder / "history", fixes, asyncio.run(_seal(nats.url)))
             say(str(agreement))
             stay()
     return agreement
@@ -239,8 +241,14 @@ async def _told(operator: Client, last: int, heard: dict[str, dict[str, Any]]) -
     raise LogError(f"the broker did not apply the log within {PATIENCE:g} s")
 
 
-def _compared(told: dict[str, dict[str, Any]], history: Path, fixes: int) -> Agreement:
+async def _seal(nats: str) -> Seal:
+    async with Log(nats) as log:
+        return await Seal.of(log)
+
+
+def _compared(told: dict[str, dict[str, Any]], history: Path, fixes: int, seal: Seal) -> Agreement:
+    """What was heard has the ids that are in the history, sealed."""
     from nearcast.stream.tables import read_notifications  # noqa: PLC0415  # Spark is heavy
 
-    known = {n.id for n in read_notifications(history)}
+    known = {seal.notification(n.id) for n in read_notifications(history)}
     return Agreement(len(told), len(told.keys() & known), len(known - told.keys()), fixes)

@@ -84,6 +84,27 @@ def export(out: Path, nats: str | None, data: Path, as_json: bool) -> None:
         click.echo(f"not read: {done.unreadable} packets", err=True)
 
 
+@click.command()
+@click.argument("ids", nargs=-1)
+@click.option("--nats", envvar="NEARCAST_NATS", help="The NATS server or cluster; else that of --data.")
+@DATA
+@as_json
+def ids(ids: tuple[str, ...], nats: str | None, data: Path, as_json: bool) -> None:
+    """Print under which IDS clients know notifications of a history; without any, those of standard input."""
+    from nearcast.gateway.seal import Seal  # noqa: PLC0415
+    from nearcast.log.client import Log  # noqa: PLC0415
+    from nearcast.log.server import url_of  # noqa: PLC0415
+
+    async def seal() -> Seal:
+        async with Log(nats or url_of(data / "nats")) as log:
+            return await Seal.of(log)
+
+    used = asyncio.run(seal())
+    for id_ in ids or click.get_text_stream("stdin").read().split():
+        shown = used.notification(id_)
+        _say({"id": id_, "shown": shown}, f"{id_} {shown}", as_json)
+
+
 # ---- saying --------------------------------------------------------------------------------------------
 
 
@@ -223,4 +244,4 @@ def query(text: str, as_json: bool, **where: Any) -> None:
 
 
 SAYING = [publish, retract, subscribe, unsubscribe, statements, move]
-COMMANDS = [serve, *TOKEN_COMMANDS, export, *SAYING, watch, query, webhook]
+COMMANDS = [serve, *TOKEN_COMMANDS, export, ids, *SAYING, watch, query, webhook]

@@ -115,13 +115,17 @@ class Door:
 
     async def seal(self) -> Seal:
         """By which places in the stream are shown."""
-        async with Log(self._nats) as log:
-            return await Seal.of(log)
+        return await seal_of(self._nats)
 
     def socket(self, name: str, after: str | None = None) -> connect:
         query = "" if after is None else f"?after={after}"
         headers = {"Authorization": f"Bearer token-{name}"}
         return connect(f"ws{self.url.removeprefix('http')}/v1/ws{query}", additional_headers=headers, compression=None)
+
+
+async def seal_of(url: str) -> Seal:
+    async with Log(url) as log:
+        return await Seal.of(log)
 
 
 @asynccontextmanager

@@ -9,7 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.gateway.running import Live, fresh, gateway, hear
+from nearcast.gateway.outbox import read_page
+from nearcast.log.client import Log
+from nearcast.log.subjects import OUT_STREAM, out_subject
+from tests.gateway.running import Live, fresh, gateway, hear, seal_of
 
 HERE = {"lon": -97.74, "lat": 30.27}
 NEAR = "SELECT WHERE &location WITHIN 50 km OF #location"
@@ -120,3 +123,31 @@ async def test_pause_and_resume(live: Live) -> None:
         assert await seen() == ["hi"]
         assert (await her.post("/v1/pause/other")).status_code == 404
         assert (await him.post("/v1/pause/a%2Fb")).status_code == 404, "it is not his"
+
+
+async def test_an_id_does_not_say_why(live: Live) -> None:
+    """Whoever knows how ids are made could try what may have been the cause: the one who hides went, or paused."""
+    ann, bob = fresh("ann"), fresh("bob")
+    async with gateway(live.url) as door, door.socket(ann) as socket:
+        hers, his = await door.client(ann), await door.client(bob)
+        for client in (hers, his):
+            assert (await client.post("/v1/positions", json=HERE)).status_code == 202
+        assert (await hers.put("/v1/subscriptions/near", content=f"{NEAR} AND &owner = '{bob}'")).status_code == 200
+        for text in ("PUBLISH", "PUBLISH PAUSED"):
+            assert (await his.put("/v1/publications/me", content=text)).status_code == 200
+        enter, leave = await hear(socket, 2)
+        listed = (await hers.get("/v1/notifications")).json()["events"]
+    made = [json.loads(said)["id"] for said in await stored(live.url, out_subject(ann))]
+    seal = await seal_of(live.url)
+    assert (enter["type"], leave["type"]) == ("nearcast.enter", "nearcast.leave")
+    assert leave["data"]["cause"]["kind"] == "hidden"
+    for events in ([enter, leave], listed):
+        assert [event["id"] for event in events] == [seal.notification(id_) for id_ in made]
+        assert [event["data"]["id"] for event in events] == [event["id"] for event in events]
+        assert not any(id_ in json.dumps(events) for id_ in made)
+
+
+async def stored(url: str, subject: str) -> list[bytes]:
+    """What was told to a client, as it is in the stream."""
+    async with Log(url) as log:
+        return [told.payload for told in (await read_page(log, OUT_STREAM, subject, 0, 100)).told]

@@ -7,9 +7,11 @@ import json
 
 import nats
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearcast.cli import cli
 from nearcast.errors import GatewayError
 from nearcast.gateway.call import Settings
 from nearcast.gateway.seal import BEGINNING, Seal
@@ -105,3 +107,23 @@ async def test_gaps_of_two_clients_are_told_apart(server: NatsServer) -> None:
             async with door.socket(name, after=BEGINNING) as socket:
                 gaps += ids(await hear(socket, 1))
         assert gaps[0] == gaps[2] != gaps[1]
+
+
+def test_an_id_is_the_same_each_time_and_another_with_another_key() -> None:
+    one, other = "0" * 32, "1" * 32
+    assert SEAL.notification(one) == SEAL.notification(one)
+    assert len({one, SEAL.notification(one), SEAL.notification(other), Seal(b"x" * 32).notification(one)}) == 4
+    assert len(SEAL.notification(one)) == len(one)
+
+
+@pytest.mark.parametrize("way", ["arguments", "input"])
+async def test_an_operator_finds_an_event_by_the_id_of_its_history(server: NatsServer, way: str) -> None:
+    made = ["0" * 32, "1" * 32]
+    async with Log(server.url) as log:
+        await log.create(live=True)
+        seal = await Seal.of(log)
+    words = ["ids", "--nats", server.url, "--json", *(made if way == "arguments" else [])]
+    done = await asyncio.to_thread(CliRunner().invoke, cli, words, "\n".join(made) if way == "input" else None)
+    assert done.exit_code == 0, done.output
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert said == [{"id": id_, "shown": seal.notification(id_)} for id_ in made]

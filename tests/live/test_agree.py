@@ -24,6 +24,7 @@ from nearcast.model.notification import Notification
 from nearcast.stream.backtest import Backtest, run_backtest
 from nearcast.stream.streaming import Stream, run_stream
 from tests.broker.heard import Heard, everything, running, tells_up_to
+from tests.gateway.running import seal_of
 from tests.gateway.test_serve import served
 from tests.live.scene import Scene, real, synthetic
 from tests.match.traces import DATA
@@ -45,6 +46,7 @@ def test_three_ways_of_one_log(trace: Any, spark: SparkSession, tmp_path: Path) 
     with NatsServer(tmp_path / "nats") as server:
         with served(tmp_path, "--nats", server.url, "--keep", "1000000") as (_, at):
             heard = asyncio.run(live(at, rows, zones))
+            seal = asyncio.run(seal_of(server.url))
         told_live, exported = asyncio.run(ended(server.url, tmp_path / "log.jsonl"))
         stream = Stream(tmp_path / "streamed", tmp_path / "checkpoint", nats=server.url, most=200, once=True)
         run_stream(spark, stream)
@@ -59,7 +61,7 @@ def test_three_ways_of_one_log(trace: Any, spark: SparkSession, tmp_path: Path) 
     assert rows_in(tmp_path / "streamed") == rows_of(told)
     assert in_order(tmp_path / "streamed") == by_day_and_client(told)
     for client in WATCHED:
-        ids = [n.id for n in told if n.subscriber == client]
+        ids = [seal.notification(n.id) for n in told if n.subscriber == client]
         assert heard[client] == ids[: len(heard[client])], client
         assert len(heard[client]) > 10, client
     assert (summary["rows"], exported.unreadable) == (exported.ops, 0)

@@ -22,11 +22,13 @@ import httpx
 
 from nearcast.client import Client
 from nearcast.feed import apply_batch
+from nearcast.gateway.seal import Seal
 from nearcast.log.export import export
 from nearcast.log.packet import LINES, Packet, decode, plain_fixes
 from nearcast.log.server import url_of
 from nearcast.match.kernel import Kernel
 from nearcast.model.moment import parse_time
+from tests.gateway.running import seal_of
 from tests.gateway.test_serve import children, served
 from tests.live.crowd import LISTENERS, Crowd, Op, long_pauses, longest_pause, zones
 
@@ -90,7 +92,8 @@ async def test_nothing_is_lost_or_told_twice_whatever_is_killed(tmp_path: Path) 
         await running.teller()
         log = tmp_path / "log.jsonl"
         exported = await export(url_of(tmp_path / "data" / "nats"), log)
-        wanted = await asyncio.to_thread(told_of, log)
+        seal = await seal_of(url_of(tmp_path / "data" / "nats"))
+        wanted = await asyncio.to_thread(told_of, log, seal)
         await until_heard(crowd, wanted)
         for task in listening:
             task.cancel()
@@ -178,14 +181,14 @@ async def until_heard(crowd: Crowd, wanted: dict[str, list[str]]) -> None:
 # ---- what must be ------------------------------------------------------------------------------------------
 
 
-def told_of(log: Path) -> dict[str, list[str]]:
-    """The ids that a kernel tells each listener of a log."""
+def told_of(log: Path, seal: Seal) -> dict[str, list[str]]:
+    """The ids of what a kernel tells each listener of a log, as they know them."""
     kernel, found = Kernel(), dict[str, list[str]]({name: [] for name in LISTENERS})
     for lines in chunks(log):
         told, _ = apply_batch(kernel, decode(LINES, lines), on_error="skip")
         for subscriber, id_ in zip(told["subscriber"].to_pylist(), told["id"].to_pylist(), strict=True):
             if subscriber in found:
-                found[subscriber].append(id_)
+                found[subscriber].append(seal.notification(id_))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Places in the stream of notifications, as others are shown them: sealed.
+"""Places in the stream of notifications, and ids of those, as others are shown them: sealed.
 
 The stream is everyone's. Were its sequences shown, anyone could watch it grow, and so find out that somebody else was
 told something: whoever publishes to a stranger alone, and sees the count go up, knows where that stranger is. A cursor
@@ -7,6 +7,10 @@ its receiver knows anyway.
 
 It is made as RFC 5297 does it (a synthetic initialisation vector), with BLAKE2b: a tag of what is to be hidden, and
 that, masked by the tag. So nobody can make one, or turn one into the next.
+
+The id of a notification is made of what caused it, which whoever is told may not be meant to know: whether someone left
+or is hiding. Were it shown, a guess could be tried. So ids are hashed with the key: the same one whenever something is
+told again, and nothing to try a guess on.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ class Seal:
         self._key = key
         self._tagging = blake2b(key=key, digest_size=HALF, person=b"tag")
         self._masking = blake2b(key=key, digest_size=HALF, person=b"mask")
+        self._naming = blake2b(key=key, digest_size=16, person=b"notification")
 
     @classmethod
     async def of(cls, log: Log) -> Self:
@@ -76,6 +81,12 @@ class Seal:
         if sequence is None:
             raise GatewayError(422, "this cursor is of another stream; begin with " + BEGINNING, field)
         return sequence
+
+    def notification(self, id_: str) -> str:
+        """The id of a notification, as others know it."""
+        naming = self._naming.copy()
+        naming.update(id_.encode())
+        return naming.hexdigest()
 
     def id_of(self, *words: object) -> str:
         """An id of something, which says nothing about it."""
