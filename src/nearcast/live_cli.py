@@ -100,7 +100,7 @@ def ids(ids: tuple[str, ...], nats: str | None, data: Path, as_json: bool) -> No
             return await Seal.of(log)
 
     used = asyncio.run(seal())
-    for id_ in ids or click.get_text_stream("stdin").read().split():
+    for id_ in ids or sys.stdin.read().split():
         shown = used.notification(id_)
         _say({"id": id_, "shown": shown}, f"{id_} {shown}", as_json)
 
