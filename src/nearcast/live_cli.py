@@ -90,10 +90,12 @@ def export(out: Path, nats: str | None, data: Path, as_json: bool) -> None:
 @DATA
 @as_json
 def ids(ids: tuple[str, ...], nats: str | None, data: Path, as_json: bool) -> None:
-    """Print under which IDS clients know notifications of a history; without any, those of standard input."""
+    """Print under which IDS clients know notifications whose cause is hidden from them; without any, those of standard
+    input. All others have the ids that they were given."""
     from nearcast.gateway.seal import Seal  # noqa: PLC0415
     from nearcast.log.client import Log  # noqa: PLC0415
     from nearcast.log.server import url_of  # noqa: PLC0415
+    from nearcast.model.notification import HIDDEN  # noqa: PLC0415
 
     async def seal() -> Seal:
         async with Log(nats or url_of(data / "nats")) as log:
@@ -101,7 +103,7 @@ def ids(ids: tuple[str, ...], nats: str | None, data: Path, as_json: bool) -> No
 
     used = asyncio.run(seal())
     for id_ in ids or sys.stdin.read().split():
-        shown = used.notification(id_)
+        shown = used.notification(id_, HIDDEN.kind)
         _say({"id": id_, "shown": shown}, f"{id_} {shown}", as_json)
 
 

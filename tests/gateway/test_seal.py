@@ -109,11 +109,20 @@ async def test_gaps_of_two_clients_are_told_apart(server: NatsServer) -> None:
         assert gaps[0] == gaps[2] != gaps[1]
 
 
-def test_an_id_is_the_same_each_time_and_another_with_another_key() -> None:
+def test_an_id_whose_cause_is_hidden_is_the_same_each_time_and_another_with_another_key() -> None:
     one, other = "0" * 32, "1" * 32
-    assert SEAL.notification(one) == SEAL.notification(one)
-    assert len({one, SEAL.notification(one), SEAL.notification(other), Seal(b"x" * 32).notification(one)}) == 4
-    assert len(SEAL.notification(one)) == len(one)
+
+    def shown(id_: str, seal: Seal = SEAL) -> str:
+        return seal.notification(id_, "hidden")
+
+    assert shown(one) == shown(one)
+    assert len({one, shown(one), shown(other), shown(one, Seal(b"x" * 32))}) == 4
+    assert len(shown(one)) == len(one)
+
+
+@pytest.mark.parametrize("cause", ["fix", "entity", "timer", ""])
+def test_an_id_whose_cause_is_shown_is_as_it_was_made(cause: str) -> None:
+    assert SEAL.notification("0" * 32, cause) == "0" * 32
 
 
 @pytest.mark.parametrize("way", ["arguments", "input"])
@@ -126,4 +135,4 @@ async def test_an_operator_finds_an_event_by_the_id_of_its_history(server: NatsS
     done = await asyncio.to_thread(CliRunner().invoke, cli, words, "\n".join(made) if way == "input" else None)
     assert done.exit_code == 0, done.output
     said = [json.loads(line) for line in done.stdout.splitlines()]
-    assert said == [{"id": id_, "shown": seal.notification(id_)} for id_ in made]
+    assert said == [{"id": id_, "shown": seal.notification(id_, "hidden")} for id_ in made]

@@ -61,7 +61,7 @@ def test_three_ways_of_one_log(trace: Any, spark: SparkSession, tmp_path: Path) 
     assert rows_in(tmp_path / "streamed") == rows_of(told)
     assert in_order(tmp_path / "streamed") == by_day_and_client(told)
     for client in WATCHED:
-        ids = [seal.notification(n.id) for n in told if n.subscriber == client]
+        ids = [seal.notification(n.id, n.cause.kind) for n in told if n.subscriber == client]
         assert heard[client] == ids[: len(heard[client])], client
         assert len(heard[client]) > 10, client
     assert (summary["rows"], exported.unreadable) == (exported.ops, 0)

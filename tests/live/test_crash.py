@@ -186,9 +186,9 @@ def told_of(log: Path, seal: Seal) -> dict[str, list[str]]:
     kernel, found = Kernel(), dict[str, list[str]]({name: [] for name in LISTENERS})
     for lines in chunks(log):
         told, _ = apply_batch(kernel, decode(LINES, lines), on_error="skip")
-        for subscriber, id_ in zip(told["subscriber"].to_pylist(), told["id"].to_pylist(), strict=True):
-            if subscriber in found:
-                found[subscriber].append(seal.notification(id_))
+        for row in told.select(["subscriber", "id", "cause"]).to_pylist():
+            if row["subscriber"] in found:
+                found[row["subscriber"]].append(seal.notification(row["id"], row["cause"]["kind"]))
     return found
 
 

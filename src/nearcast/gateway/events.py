@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -16,7 +15,10 @@ __all__ = ["Event", "Told", "events_of", "gap_event", "merge_readings", "trial_e
 SOURCE = "/nearcast"
 logger = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
-_MADE = re.compile("[0-9a-f]{32}")
+
+
+class _Cause(msgspec.Struct, frozen=True):
+    kind: str = ""
 
 
 class _Head(msgspec.Struct):
@@ -26,6 +28,7 @@ class _Head(msgspec.Struct):
     time: str
     kind: str
     subscription: str
+    cause: _Cause = _Cause()
 
 
 class _About(msgspec.Struct):
@@ -94,17 +97,15 @@ def events_of(told: Iterable[Told], seal: Seal) -> list[Event]:
         except (msgspec.DecodeError, UnicodeError):
             logger.warning("message %d is not a notification", sequence)
         else:
-            kind, (id_, data), cursor = f"nearcast.{head.kind}", _named(head.id, payload, seal), seal.event(sequence)
+            kind, (id_, data), cursor = f"nearcast.{head.kind}", _named(head, payload, seal), seal.event(sequence)
             events.append(_event(sequence, kind, id_, head.subscription, head.time, data, cursor, stored))
     return events
 
 
-def _named(id_: str, payload: bytes, seal: Seal) -> tuple[str, bytes]:
-    """An id that kernels make, and the notification that it is of, as others may know it."""
-    if not _MADE.fullmatch(id_):
-        return id_, payload  # another program's, which says what it likes
-    shown = seal.notification(id_)
-    return shown, payload.replace(id_.encode(), shown.encode(), 1)
+def _named(head: _Head, payload: bytes, seal: Seal) -> tuple[str, bytes]:
+    """The id of a notification, and the notification, as its receiver may know them."""
+    shown = seal.notification(head.id, head.cause.kind)
+    return shown, payload if shown == head.id else payload.replace(_encoder.encode(head.id), _encoder.encode(shown), 1)
 
 
 def gap_event(sequence: int, id_: str, time: str, seal: Seal) -> Event:

@@ -8,9 +8,9 @@ its receiver knows anyway.
 It is made as RFC 5297 does it (a synthetic initialisation vector), with BLAKE2b: a tag of what is to be hidden, and
 that, masked by the tag. So nobody can make one, or turn one into the next.
 
-The id of a notification is made of what caused it, which whoever is told may not be meant to know: whether someone left
-or is hiding. Were it shown, a guess could be tried. So ids are hashed with the key: the same one whenever something is
-told again, and nothing to try a guess on.
+The id of a notification is made of what caused it. Where that is hidden from whoever is told, as it would say whether
+someone left or is hiding, or who else is near, the id would let one try a guess. So these ids are hashed with the key:
+the same one whenever something is told again, and nothing to try a guess on. All others are as they were made.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from nearcast.errors import GatewayError
 from nearcast.log.client import Log
 from nearcast.log.connection import explained
 from nearcast.log.subjects import KEYS
+from nearcast.model.notification import HIDDEN
 
 __all__ = ["BEGINNING", "Seal"]
 
@@ -82,8 +83,10 @@ class Seal:
             raise GatewayError(422, "this cursor is of another stream; begin with " + BEGINNING, field)
         return sequence
 
-    def notification(self, id_: str) -> str:
-        """The id of a notification, as others know it."""
+    def notification(self, id_: str, cause: str) -> str:
+        """The id of a notification as its receiver knows it, who is shown a cause of that kind."""
+        if cause != HIDDEN.kind:
+            return id_
         naming = self._naming.copy()
         naming.update(id_.encode())
         return naming.hexdigest()
