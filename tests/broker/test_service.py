@@ -147,6 +147,7 @@ async def test_a_broker_goes_on_from_a_snapshot(server: NatsServer) -> None:
     async with running(server.url, settings=SNAPPY) as broker:
         await tells_up_to(broker, last)
         await asyncio.wait_for(written(server.url, last), 10)
+        await asyncio.wait_for(marked(server.url, last), 10)
     last = await append(server.url, packets[40:])
     async with running(server.url) as broker:
         await tells_up_to(broker, last)
@@ -162,6 +163,14 @@ async def written(url: str, sequence: int, count: int = 1) -> list[Record]:
             records = await store.records()
             if len(records) >= count and records[-1].sequence >= sequence:
                 return records
+            await asyncio.sleep(0.05)
+
+
+async def marked(url: str, sequence: int) -> None:
+    """Wait until it is noted that all up to a packet was told: only then is a snapshot of it one to go on from."""
+    async with OpLog(url) as log:
+        store = await Store.open(log)
+        while (mark := await store.told()) is None or mark.sequence < sequence:
             await asyncio.sleep(0.05)
 
 
