@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
@@ -20,7 +21,7 @@ from nearcast.gateway.server import _write_at_once
 from nearcast.log.client import Log
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import OUT_STREAM
-from tests.gateway.running import Door, Names, Teller, gateway, hear, ids, listen, notification, teller
+from tests.gateway.running import Door, Names, Teller, fresh, gateway, hear, ids, listen, notification, teller
 
 QUICK = Settings(heartbeat=0.2)
 
@@ -210,6 +211,21 @@ async def test_a_client_that_reads_nothing_slows_nobody(server: NatsServer) -> N
         found = [place or 0 for place in await places(door, heard)]
         assert found == sorted(set(found))
         await stuck.close()
+
+
+async def test_many_with_much_to_catch_up_do_not_end_the_connection(
+    server: NatsServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A server hangs up on whoever has too much on its way; all would ask again then, and it would never end."""
+    async with gateway(server.url) as door, teller(server.url) as told, AsyncExitStack() as stack:
+        name, count = fresh("ann"), 100
+        for _ in range(count):
+            await told.tell(name, about="x" * 100_000)
+        sockets = [await stack.enter_async_context(door.socket(name, BEGINNING)) for _ in range(15)]
+        heard = await asyncio.gather(*(hear(socket, count) for socket in sockets))
+        for events in heard:
+            assert ids(events) == [f"id-{number}" for number in range(1, count + 1)]
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == []
 
 
 async def test_a_gap_is_marked_and_the_present_state_follows(server: NatsServer) -> None:

@@ -84,6 +84,16 @@ def test_one_that_is_fast_gets_more_and_more(pace: Pace, clock: Clock) -> None:
     assert pace.most == FIRST, "long ago is not now"
 
 
+def test_how_many_are_first_follows_from_how_long_an_op_took(pace: Pace, clock: Clock) -> None:
+    found = []
+    for sequence, seconds in enumerate([0.0, 1e-6, 0.025, 10.0, 0.01]):
+        clock.now += 10
+        send(pace, clock, sequence, 1)
+        pace.look(Applying(sequence, 0, seconds))
+        found.append(pace.most)
+    assert found == [FIRST, FIRST, 10, 1, 25]
+
+
 def test_more_only_if_someone_waits(pace: Pace, clock: Clock) -> None:
     for sequence in range(1, 40):
         send(pace, clock, sequence, 100)
@@ -95,7 +105,7 @@ def test_a_broker_that_is_behind_with_what_was_there_is_not_waited_for(pace: Pac
     send(pace, clock, 100_001, FIRST)
     clock.now += 1
     pace.look(Applying(1, 100_000))
-    assert pace.room == MOST
+    assert pace.room == FIRST, "however many are ahead"
     pace.look(Applying(100_000, 1))
     assert pace.room == 0
 
@@ -107,7 +117,7 @@ def test_nor_is_one_that_is_away(pace: Pace, clock: Clock) -> None:
     assert pace.room == 0, "it may only be another's turn"
     clock.now += 2
     pace.miss()
-    assert pace.room == MOST
+    assert pace.room == FIRST
     send(pace, clock, 2, 5)
     pace.look(Applying(2, 0))
     assert pace.room == FIRST, "it is back, and nothing is ahead of it"

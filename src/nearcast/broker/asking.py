@@ -74,6 +74,7 @@ class Answerer(Protocol):
     writer: Writer | None
     follower: Follower | None
     apply_seconds: deque[float]
+    op_seconds: float
 
     async def until(self, sequence: int) -> None:
         """Wait until a packet is applied."""
@@ -238,7 +239,8 @@ def _health(broker: Answerer, asked: Asked) -> Answer:  # noqa: ARG001 (nothing 
 
 
 def _pace(broker: Answerer, asked: Asked) -> Answer:  # noqa: ARG001 (nothing need be said)
-    return {"sequence": _known(broker).sequence, "pending": broker.follower.pending if broker.follower else 0}
+    pending = broker.follower.pending if broker.follower else 0
+    return {"sequence": _known(broker).sequence, "pending": pending, "op_seconds": broker.op_seconds}
 
 
 _ANSWERS: dict[str, Callable[[Answerer, Asked], Answer]] = {

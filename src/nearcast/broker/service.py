@@ -47,6 +47,8 @@ PAUSE = 0.2
 """Seconds before a lost server is looked for again."""
 WARM = 10_000
 """Notifications that wait when a broker that just began must begin to tell."""
+LATELY = 0.1
+"""The part that a packet has in how long an op took lately."""
 REMEMBERED = 10_000
 """Packets of which it is known what was refused."""
 LITTER = 64 * 2**20
@@ -95,6 +97,8 @@ class Broker:
         self.follower: Follower | None = None
         self.apply_seconds: deque[float] = deque(maxlen=1000)
         """How long the latest packets took."""
+        self.op_seconds = 0.0
+        """How long an op took lately."""
         self._refused: deque[tuple[int, list[Refusal]]] = deque()
         self._since = 0
         """From which packet on it is known what was refused."""
@@ -168,7 +172,10 @@ class Broker:
         items = state.outbox.add(entry.sequence, applied.told)
         if self.writer is not None:
             self.writer.give(items)
-        self.apply_seconds.append(time.perf_counter() - began)
+        took = time.perf_counter() - began
+        self.apply_seconds.append(took)
+        if applied.ops:
+            self.op_seconds += LATELY * (took / applied.ops - self.op_seconds)
         self._note(entry.sequence, applied)
         if self.writer is not None:
             await self.writer.room()

@@ -46,7 +46,9 @@ __all__ = ["Feed", "Hub"]
 QUEUE = 1000
 """Events that wait for one socket."""
 PAGE = 1000
-"""Messages that are read from disk at a time."""
+"""Messages that are read from disk at a time,"""
+PAGE_BYTES = 2**17
+"""and bytes of them: they are kept until the socket has taken them."""
 BEAT = 5.0
 """Seconds after which a server says that there is nothing to say. Three such silences mean that it has gone."""
 RETOLD = 10.0
@@ -72,15 +74,17 @@ class Hub:
         queue: int = QUEUE,
         *,
         page: int = PAGE,
+        page_bytes: int = PAGE_BYTES,
         room: int | None = None,
         merges: bool = True,
     ) -> None:
-        """``page`` is how many messages a feed reads from disk at a time, ``room`` how many bytes of them, and of those
-        that wait in its queue. With ``merges`` a feed that is too slow is told the latest reading of a pair only."""
+        """``page`` is how many messages a feed reads from disk at a time, and ``page_bytes`` how many bytes of them;
+        ``queue`` and ``room`` are for those that wait. With ``merges`` a feed that is too slow is told the latest
+        reading of a pair only."""
         self._link = Link(url, self._follow)
         self.outbox = Outbox(self._link)
         self.broker, self.metrics, self.queue = broker, metrics, queue
-        self.page, self.room, self.merges = page, room, merges
+        self.page, self.page_bytes, self.room, self.merges = page, page_bytes, room, merges
         self.position = 0
         """The last sequence that was seen. All that is not later has been handed over, or is on disk."""
         self.stored = 0
@@ -390,7 +394,9 @@ class Feed:
         outbox, hub = self._hub.outbox, self._hub
         await self._until_stored(hub.position)
         last = await outbox.last_of(self.subject)
-        told = (await outbox.page(self.subject, self.last, hub.page, size=hub.room)).told if last > self.last else []
+        told = []
+        if last > self.last:
+            told = (await outbox.page(self.subject, self.last, hub.page, size=hub.page_bytes)).told
         extent, cut = await asyncio.gather(outbox.extent(), outbox.cut_of(self.subject))
         # Looked at after the page was read: had something gone before that, the stream would now begin later.
         first = max(extent.first, cut if cut <= extent.last else 0)  # else it was of another stream

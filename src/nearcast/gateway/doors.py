@@ -372,7 +372,8 @@ def _box(call: Call) -> tuple[float, ...] | None:
 
 
 async def get_notifications(call: Call) -> Response:
-    """Own notifications, in order: after a cursor, or since a time; ``next`` is the cursor to go on after.
+    """Own notifications, in order: after a cursor, or since a time; ``next`` is the cursor to go on after, also if
+    there are fewer than were asked for, as they are large.
 
     Whoever has them all goes on with events after ``at``.
     """

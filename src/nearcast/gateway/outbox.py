@@ -23,6 +23,8 @@ __all__ = ["Cursors", "Outbox", "Page", "key_of", "lazy_bucket", "places_of", "r
 
 WRITING = 64
 """Cursors that are written at the same time."""
+READING, PAGE_BYTES = 6, 2**20
+"""Pages that are read at the same time, and bytes of one. A server hangs up on whoever has 64 MiB on its way."""
 _NANOS = 10**9
 _NO_MORE = "404"
 """What a server says when there are no more messages."""
@@ -76,6 +78,7 @@ class Outbox:
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._reading = asyncio.Semaphore(READING)
 
     async def extent(self) -> Extent:
         log = self._link.log
@@ -103,13 +106,14 @@ class Outbox:
         return int(found.data or 0)
 
     async def page(
-        self, subject: str, after: int, most: int, since: str | None = None, *, size: int | None = None
+        self, subject: str, after: int, most: int, since: str | None = None, *, size: int = PAGE_BYTES
     ) -> Page:
         """The messages of a subject after a sequence, or since a time (RFC 3339).
 
         Of more bytes than ``size`` there are no more than one.
         """
-        return await read_page(self._link.log, OUT_STREAM, subject, after, most, since, size=size)
+        async with self._reading:
+            return await read_page(self._link.log, OUT_STREAM, subject, after, most, since, size=size)
 
 
 async def read_page(

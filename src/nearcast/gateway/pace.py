@@ -2,8 +2,9 @@
 
 A log takes ops faster than a broker applies them where many statements ask about each: that takes 10 µs, or 50 ms. What
 is in the log is applied in its order, so whoever fills it keeps everyone waiting. So no more ops are sent than are
-applied in about half a second, and whose are sent is decided by turns. How many that are is found out as TCP does it:
-twice as many while they are applied soon, half as many when they are not.
+applied in about half a second, and whose are sent is decided by turns. How many that are follows from how long an op
+took lately, and then is found out as TCP does it: twice as many while they are applied soon, half as many when they are
+not.
 
 A log without a broker takes all that comes, and so does one whose broker is behind for another reason, as after it was
 away.
@@ -23,13 +24,13 @@ from nearcast.errors import GatewayError
 __all__ = ["Applying", "Pace"]
 
 FIRST, MOST = 256, 65_536
-"""Ops that may be ahead when nothing is known, and at most."""
+"""Ops that may be ahead when nothing is known, or nobody is waited for, and at most."""
 SOON, LATE = 0.25, 0.5
 """Seconds within which an op should be applied, and after which there are too many."""
 LOOK, WAIT = 0.05, 0.005
 """Seconds between two looks, and while someone waits."""
 UNUSED = 1.0
-"""Seconds after which nothing is known about more than the first."""
+"""Seconds after which nothing is known but how long an op took."""
 AWAY = 5.0
 """Seconds after which a broker that does not answer counts as away."""
 FORGOTTEN = 30.0
@@ -46,6 +47,13 @@ class Applying(msgspec.Struct):
     """The last packet that it applied."""
     pending: int
     """Packets that are in the log, and that it has yet to apply."""
+    op_seconds: float = 0.0
+    """How long an op took it lately."""
+
+    @property
+    def first(self) -> int:
+        """As many ops as are applied soon, if they are like the latest."""
+        return max(1, min(FIRST, int(SOON / self.op_seconds))) if self.op_seconds else FIRST
 
 
 class Pace:
@@ -62,6 +70,8 @@ class Pace:
         """Packets that are not known to be applied: where each is, its ops, and since when."""
         self._is_free = False
         """There is nobody to wait for, or it would be for others."""
+        self._is_open = False
+        """No more will come."""
         self._is_full = False
         """Someone waits."""
         self._answered = self._full = self._halved = clock()
@@ -70,9 +80,9 @@ class Pace:
 
     @property
     def room(self) -> int:
-        """How many ops may be sent now."""
-        if self._is_free:
-            return MOST
+        """How many ops may be sent now, in one packet: nobody hears of a broker while it applies that."""
+        if self._is_free or self._is_open:
+            return FIRST
         room = max(0, self.most - self._ahead)
         if not room:
             self._is_full = True
@@ -94,8 +104,8 @@ class Pace:
         self._ahead -= ops
 
     def open(self) -> None:
-        """Let all through, as there is no more to come."""
-        self._is_free = True
+        """Let all through, from now on, as there is no more to come."""
+        self._is_open = True
 
     async def run(self) -> None:
         """Look how far the broker is, while something is ahead of it."""
@@ -133,7 +143,7 @@ class Pace:
         elif was_full and slowest < SOON:
             self.most = min(MOST, self.most + applied)
         elif now > self._full + UNUSED:
-            self.most = min(self.most, FIRST)
+            self.most = found.first
 
     def miss(self) -> None:
         """None answered. What one that is away has yet to apply is waited for by nobody."""

@@ -141,7 +141,8 @@ class Term:
     def __init__(self, url: str, log: Log, settings: Settings, metrics: HookMetrics, until: float) -> None:
         self._log, self._settings, self._metrics, self._until = log, settings, metrics, until
         self._link = Link(url)
-        self._hub = Hub(url, Broker(self._link), metrics, QUEUE, page=MOST_EVENTS, room=2 * MOST_BYTES, merges=False)
+        asked, room = Broker(self._link), 2 * MOST_BYTES
+        self._hub = Hub(url, asked, metrics, QUEUE, page=MOST_EVENTS, page_bytes=room, room=room, merges=False)
         self._hooks, self._cursors, self._letters = Hooks(self._link), HookCursors(log), Letters(log)
         self._is_listening = False
         self._stack = AsyncExitStack()
