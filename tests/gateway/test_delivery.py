@@ -16,11 +16,13 @@ from websockets.exceptions import ConnectionClosedError
 
 from nearcast.gateway.call import Settings
 from nearcast.gateway.identity import Identity
+from nearcast.gateway.outbox import Outbox, Page
 from nearcast.gateway.seal import BEGINNING, Seal
 from nearcast.gateway.server import _write_at_once
 from nearcast.log.client import Log
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import OUT_STREAM
+from tests.fuzz.wire import Line, request
 from tests.gateway.running import Door, Names, Teller, fresh, gateway, hear, ids, listen, notification, teller
 
 QUICK = Settings(heartbeat=0.2)
@@ -226,6 +228,30 @@ async def test_many_with_much_to_catch_up_do_not_end_the_connection(
         for events in heard:
             assert ids(events) == [f"id-{number}" for number in range(1, count + 1)]
     assert [record.message for record in caplog.records if record.levelname == "WARNING"] == []
+
+
+async def test_whoever_goes_while_the_disk_is_read_is_not_waited_for(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asyncio.Event()
+
+    async def page(*_: object, **__: object) -> Page:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(Outbox, "page", page)
+    async with gateway(server.url) as door, teller(server.url) as told:
+        name = fresh("ann")
+        await told.tell(name)
+        before = len(asyncio.all_tasks())
+        async with Line(door.url) as line:
+            await line.send(request("GET", "/v1/events?after=0", {"Authorization": f"Bearer token-{name}"}))
+            await asyncio.wait_for(asked.wait(), 5)
+            assert len(asyncio.all_tasks()) > before
+        async with asyncio.timeout(5):
+            while len(asyncio.all_tasks()) > before:
+                await asyncio.sleep(0.01)
 
 
 async def test_a_gap_is_marked_and_the_present_state_follows(server: NatsServer) -> None:

@@ -38,6 +38,7 @@ from nearcast.gateway.page import page_routes
 from nearcast.gateway.routes import ROUTES, Way
 from nearcast.gateway.streams import EVENT_HEADERS, Talk, is_heard, send_events, start_after
 from nearcast.log.ending import end
+from nearcast.log.memory import give_back
 
 __all__ = ["create_app", "open_gateway"]
 
@@ -79,7 +80,8 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
             Hooks(link, settings.webhooks),
             Rates(max(settings.rate, REQUESTS)),
         )
-        tasks = [asyncio.create_task(work, name="nearcast gateway") for work in (gateway.watch(), pace.run())]
+        works = (gateway.watch(), pace.run(), give_back())
+        tasks = [asyncio.create_task(work, name="nearcast gateway") for work in works]
         try:
             yield gateway
         finally:

@@ -263,6 +263,7 @@ class Feed:
         """It fell behind while it was connected; then readings are merged."""
         self.write_at_once: Callable[[Event], bool] | None = None
         """Writes an event for which nobody has to be woken, while all before it is written; says whether it did."""
+        self._reading: asyncio.Task[list[Event]] | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
@@ -278,6 +279,8 @@ class Feed:
     def close(self) -> None:
         self.is_closed = True
         self._wake()
+        if self._reading is not None:
+            self._reading.cancel()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -334,7 +337,7 @@ class Feed:
         """The next events, or none if there are none for that many seconds, or the feed is closed."""
         if not self._is_live and not self.is_closed:
             try:
-                events = await self._catch_up()
+                events = await self._from_disk()
                 self._is_current = self._is_live
             except (LogError, GatewayError) as error:
                 logger.warning("%s", error)
@@ -386,6 +389,19 @@ class Feed:
         return events
 
     # ---- from disk -------------------------------------------------------------------------------
+
+    async def _from_disk(self) -> list[Event]:
+        """Whoever goes meanwhile waits for nothing, and nobody waits for what he would have been told."""
+        self._reading = asyncio.create_task(self._catch_up())
+        try:
+            return await self._reading
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if not self.is_closed or (this is not None and this.cancelling()):
+                raise
+            return []
+        finally:
+            self._reading = None
 
     async def _catch_up(self) -> list[Event]:
         """A page from disk, or nothing if there is nothing on it; then the feed is live."""
