@@ -12,7 +12,7 @@ import pytest
 from nearcast.gateway.commit import Committer
 from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
-from nearcast.gateway.pace import AWAY, FIRST, FORGOTTEN, MOST, Applying, Pace
+from nearcast.gateway.pace import AWAY, FIRST, FORGOTTEN, MOST, SHARE, Applying, Pace
 from nearcast.log.server import NatsServer
 from tests.gateway.running import Live, gateway
 from tests.gateway.test_commit import lines_of
@@ -92,6 +92,32 @@ def test_how_many_are_first_follows_from_how_long_an_op_took(pace: Pace, clock: 
         pace.look(Applying(sequence, 0, seconds))
         found.append(pace.most)
     assert found == [FIRST, FIRST, 10, 1, 25]
+
+
+def test_dear_ops_that_are_held_back_wait_for_the_tick_that_applies_them(pace: Pace, clock: Clock) -> None:
+    """Each is in the log and noted at once, so nothing ever is ahead."""
+    pace.look(Applying(0, 0, 0.05))
+    sent = 0
+    for sequence in range(1, 1001):
+        if room := pace.room:
+            send(pace, clock, sequence, room)
+            sent += room
+        pace.look(Applying(sequence, 0, 0.05))
+        clock.now += 0.01
+    assert sent == pytest.approx(200 * SHARE, abs=10), "twenty a second, in ten seconds"
+
+
+def test_one_op_that_took_long_has_nobody_wait_for_long(pace: Pace, clock: Clock) -> None:
+    pace.look(Applying(0, 0, 10.0))
+    waits = []
+    for sequence in range(1, 20):
+        since = clock.now
+        while not pace.room:
+            clock.now += 0.01
+        waits.append(clock.now - since)
+        send(pace, clock, sequence, 1)
+        pace.look(Applying(sequence, 0, 10.0))
+    assert max(waits) < 0.2
 
 
 def test_more_only_if_someone_waits(pace: Pace, clock: Clock) -> None:

@@ -74,7 +74,10 @@ class Answerer(Protocol):
     writer: Writer | None
     follower: Follower | None
     apply_seconds: deque[float]
-    op_seconds: float
+
+    @property
+    def op_seconds(self) -> float:
+        """How long an op took lately."""
 
     async def until(self, sequence: int) -> None:
         """Wait until a packet is applied."""

@@ -32,6 +32,7 @@ from nearcast.log.client import OUT_BYTES, Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.ending import end
 from nearcast.log.lease import SECONDS, Lease
+from nearcast.log.memory import trim
 from nearcast.log.packet import Packet
 from nearcast.log.reading import Entry
 from nearcast.log.subjects import OPS_STREAM
@@ -47,8 +48,8 @@ PAUSE = 0.2
 """Seconds before a lost server is looked for again."""
 WARM = 10_000
 """Notifications that wait when a broker that just began must begin to tell."""
-LATELY = 0.1
-"""The part that a packet has in how long an op took lately."""
+LATELY = 5.0
+"""Seconds after which a packet counts half in how long an op took lately."""
 REMEMBERED = 10_000
 """Packets of which it is known what was refused."""
 LITTER = 64 * 2**20
@@ -97,8 +98,8 @@ class Broker:
         self.follower: Follower | None = None
         self.apply_seconds: deque[float] = deque(maxlen=1000)
         """How long the latest packets took."""
-        self.op_seconds = 0.0
-        """How long an op took lately."""
+        self._lately = 0.0, 0.0, 0.0
+        """Seconds and ops, of which those long ago count little, and when that was."""
         self._refused: deque[tuple[int, list[Refusal]]] = deque()
         self._since = 0
         """From which packet on it is known what was refused."""
@@ -174,8 +175,7 @@ class Broker:
             self.writer.give(items)
         took = time.perf_counter() - began
         self.apply_seconds.append(took)
-        if applied.ops:
-            self.op_seconds += LATELY * (took / applied.ops - self.op_seconds)
+        self._note_pace(began, took, applied.ops)
         self._note(entry.sequence, applied)
         if self.writer is not None:
             await self.writer.room()
@@ -193,6 +193,17 @@ class Broker:
             self._faulty[entry.sequence] = (faulty or set()) | ({error.index} if isinstance(error, Fault) else set())
             logger.exception("%s fails at packet %d", self.name, entry.sequence)
             raise _Rewind(f"packet {entry.sequence} is tried again, op by op") from None
+
+    @property
+    def op_seconds(self) -> float:
+        """How long an op took lately. A tick is one too, and may apply fixes that were held back until then."""
+        seconds, ops, _ = self._lately
+        return seconds / max(1.0, ops)
+
+    def _note_pace(self, now: float, took: float, count: int) -> None:
+        seconds, ops, since = self._lately
+        kept = 0.5 ** ((now - since) / LATELY)
+        self._lately = seconds * kept + took, ops * kept + count, now
 
     def _known(self) -> State:
         assert self.state is not None
@@ -345,6 +356,7 @@ class Broker:
         """Write a snapshot, and drop what it makes needless."""
         state, began = self._known(), time.perf_counter()
         sequence, data = state.sequence, packed(state.kernel)
+        trim()
         if self.writer is not None:
             logger.info("%s paused for %.0f ms to take a snapshot", self.name, 1000 * (time.perf_counter() - began))
         name, first = await store.save(data)

@@ -4,7 +4,8 @@ A log takes ops faster than a broker applies them where many statements ask abou
 is in the log is applied in its order, so whoever fills it keeps everyone waiting. So no more ops are sent than are
 applied in about half a second, and whose are sent is decided by turns. How many that are follows from how long an op
 took lately, and then is found out as TCP does it: twice as many while they are applied soon, half as many when they are
-not.
+not. Where ops are dear, how long they take altogether counts as well: fixes of a client with a lateness window are held
+back at once, and the next tick applies them all.
 
 A log without a broker takes all that comes, and so does one whose broker is behind for another reason, as after it was
 away.
@@ -13,6 +14,7 @@ away.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -27,6 +29,11 @@ FIRST, MOST = 256, 65_536
 """Ops that may be ahead when nothing is known, or nobody is waited for, and at most."""
 SOON, LATE = 0.25, 0.5
 """Seconds within which an op should be applied, and after which there are too many."""
+DEAR, DEAREST = 0.005, 0.1
+"""Seconds of an op from which on the work of all that are sent is added up, and up to which: a single one that took
+long, such as a large layer, says little about those that come next."""
+SHARE = 0.7
+"""The part of its time that a broker is given to do then, so that a tick is done before the next one is due."""
 LOOK, WAIT = 0.05, 0.005
 """Seconds between two looks, and while someone waits."""
 UNUSED = 1.0
@@ -66,6 +73,8 @@ class Pace:
         """Ops that may be ahead."""
         self._ask, self._clock = ask, clock
         self._ahead = 0
+        self._op_seconds, self._busy_until = 0.0, 0.0
+        """How long an op took lately, and until when the broker has to do with what was sent, if that is so."""
         self._placed: deque[tuple[int, int, float]] = deque()
         """Packets that are not known to be applied: where each is, its ops, and since when."""
         self._is_free = False
@@ -83,16 +92,25 @@ class Pace:
         """How many ops may be sent now, in one packet: nobody hears of a broker while it applies that."""
         if self._is_free or self._is_open:
             return FIRST
-        room = max(0, self.most - self._ahead)
+        room = max(0, min(self.most - self._ahead, self._worth))
         if not room:
             self._is_full = True
             self._news.set()
         return room
 
+    @property
+    def _worth(self) -> int:
+        """How many ops the broker would be busy with for a little while."""
+        if self._op_seconds < DEAR:
+            return MOST
+        return math.ceil(max(0.0, SOON - max(0.0, self._busy_until - self._clock())) / self._op_seconds)
+
     def begin(self, ops: int) -> None:
+        now = self._clock()
         if not self._ahead:
-            self._answered = self._clock()
+            self._answered = now
         self._ahead += ops
+        self._busy_until = max(now, self._busy_until) + ops * self._op_seconds / SHARE
 
     def place(self, sequence: int, ops: int, since: float) -> None:
         """They are in the log; ``since`` is when they were sent."""
@@ -123,6 +141,7 @@ class Pace:
     def look(self, found: Applying) -> None:
         """A broker said how far it is."""
         self._answered = now = self._clock()
+        self._op_seconds = min(found.op_seconds, DEAREST)
         applied, slowest = 0, 0.0
         while self._placed and self._placed[0][0] <= found.sequence:
             _, ops, since = self._placed.popleft()

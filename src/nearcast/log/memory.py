@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from nearcast.errors import GeometryWarning
 
-__all__ = ["give_back", "keep_little"]
+__all__ = ["give_back", "keep_little", "trim"]
 
 SPARE = 4 * 2**20
 """Bytes of freed memory that are not given back to the system."""
@@ -30,10 +30,14 @@ def keep_little() -> None:
     warnings.simplefilter("ignore", GeometryWarning)
 
 
-async def give_back() -> None:
-    """The same for what lies between what is still in use, as after many who came at once: until cancelled."""
+def trim() -> None:
+    """Give back also what lies between what is still in use, as after many who came at once."""
     with suppress(AttributeError):  # another library
-        trim = ctypes.CDLL(None).malloc_trim
-        while True:
-            await asyncio.sleep(EVERY)
-            trim(0)
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+async def give_back() -> None:
+    """The same now and then, until cancelled."""
+    while True:
+        await asyncio.sleep(EVERY)
+        trim()
