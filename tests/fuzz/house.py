@@ -100,8 +100,9 @@ class House:
             first()
             time.sleep(1)
             warm = self.sizes()
-            with self.unmoved(warm, probe):
+            with self.unmoved(warm):
                 came = then()
+        probe.check()
         now = self.sizes()
         print(f"\n{name}: {came.total():,} in {time.monotonic() - began:.0f} s: {dict(came)}")  # noqa: T201
         print(f"  a normal client: {probe.figures}")  # noqa: T201
@@ -110,7 +111,7 @@ class House:
             print(f"  {process}: {warm.megabytes[process]:.1f} → {megabytes:.1f} MB, {files}")  # noqa: T201
 
     @contextmanager
-    def unmoved(self, warm: Sizes, probe: Probe) -> Iterator[None]:
+    def unmoved(self, warm: Sizes) -> Iterator[None]:
         """Whatever happens inside, the same processes hold in the end what they held when all was ``warm``."""
         before = len(self.said())
         yield
@@ -120,7 +121,6 @@ class House:
         assert not left, left
         assert "Traceback" not in self.said()[before:], self.said()[before:][-5000:]
         assert "Warning:" not in self.said()[before:], self.said()[before:][-5000:]
-        probe.check()
 
     def _left(self, warm: Sizes) -> list[str]:
         now = self.sizes()

@@ -200,6 +200,25 @@ async def test_one_with_little_does_not_wait_for_one_with_much(server: NatsServe
     assert len(set(lines)) == len(lines) == 5012
 
 
+async def test_one_waits_only_as_long_as_dear_ops_take(server: NatsServer) -> None:
+    """Also if nothing is ahead: what was sent is in the log, noted, and held back."""
+
+    async def ask() -> Applying:
+        return Applying(10**9, 0, 0.02)
+
+    async with Link(server.url) as link:
+        pace = Pace(ask)
+        committer = Committer(link, Metrics(), pace)
+        running = asyncio.create_task(pace.run())
+        await committer.commit(said("first", 1))
+        await asyncio.sleep(0.1)
+        began = time.monotonic()
+        async with asyncio.timeout(10):
+            await asyncio.gather(*(committer.commit(said(f"one {number}", 1)) for number in range(50)))
+        assert time.monotonic() - began > 0.5
+        running.cancel()
+
+
 async def test_one_who_fills_the_queue_leaves_room_for_others(server: NatsServer) -> None:
     async with Link(server.url) as link:
         committer = Committer(link, Metrics(), waiting=10_000)

@@ -126,9 +126,9 @@ class Pace:
         self._is_open = True
 
     async def run(self) -> None:
-        """Look how far the broker is, while something is ahead of it."""
+        """Look how far the broker is, while something is ahead of it, or someone waits."""
         while True:
-            if not self._ahead:
+            if not self._ahead and not self._is_full:
                 self._news.clear()
             await self._news.wait()
             try:
