@@ -95,7 +95,6 @@ def ids(ids: tuple[str, ...], nats: str | None, data: Path, as_json: bool) -> No
     from nearcast.gateway.seal import Seal  # noqa: PLC0415
     from nearcast.log.client import Log  # noqa: PLC0415
     from nearcast.log.server import url_of  # noqa: PLC0415
-    from nearcast.model.notification import HIDDEN  # noqa: PLC0415
 
     async def seal() -> Seal:
         async with Log(nats or url_of(data / "nats")) as log:
@@ -103,7 +102,7 @@ def ids(ids: tuple[str, ...], nats: str | None, data: Path, as_json: bool) -> No
 
     used = asyncio.run(seal())
     for id_ in ids or sys.stdin.read().split():
-        shown = used.notification(id_, HIDDEN.kind)
+        shown = used.hidden(id_)
         _say({"id": id_, "shown": shown}, f"{id_} {shown}", as_json)
 
 

@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from nats.errors import NoRespondersError
 
+from nearcast.gateway.ask import Broker as Asker
+from nearcast.gateway.link import Link
 from nearcast.language.oplog import decode_op
 from nearcast.log.client import Log
 from nearcast.log.packet import encode_lines
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import TOOK, ask_subject
 from nearcast.match.reference import Reference
-from tests.broker.heard import ask, everything, running, tells_up_to, until
+from tests.broker.heard import append, ask, everything, running, tells_up_to, until
 
 NEAR = "SELECT WHERE &location WITHIN 1000 m OF #location"
 SCENE: list[dict[str, Any]] = [
@@ -158,6 +160,30 @@ async def test_one_that_is_silent_does_not_answer(server: NatsServer) -> None:
     async with Log(server.url) as log:
         with pytest.raises(NoRespondersError):
             await ask(log.client, "health")
+
+
+async def test_one_that_falls_silent_says_so_to_whoever_waits(server: NatsServer) -> None:
+    async with Log(server.url) as log:
+        async with running(server.url) as broker:
+            last = await append(server.url, [encode_lines([line(op="tick")])])
+            await tells_up_to(broker, last)
+            asking = asyncio.create_task(ask(log.client, "statements", client="al", after=last + 1))
+            await asyncio.sleep(0.2)
+            assert not asking.done()
+        assert (await asyncio.wait_for(asking, 2))["kind"] == "Silent"
+
+
+async def test_a_gateway_asks_the_next_broker_when_one_falls_silent(server: NatsServer) -> None:
+    async with Link(server.url) as link:
+        async with running(server.url) as broker:
+            last = await append(server.url, [encode_lines([line(op="tick")])])
+            await tells_up_to(broker, last)
+            asking = asyncio.create_task(Asker(link).ask("statements", client="al", after=last + 1))
+            await asyncio.sleep(0.2)
+        async with running(server.url, "two"):
+            await append(server.url, [encode_lines([line(time=2, op="publish", client="al", id="p", text="PUBLISH")])])
+            answer = json.loads(await asyncio.wait_for(asking, 10))
+    assert answer["publications"] == [{"id": "p", "text": "PUBLISH"}]
 
 
 def test_the_scene_is_as_it_seems() -> None:

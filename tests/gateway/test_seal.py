@@ -135,4 +135,4 @@ async def test_an_operator_finds_an_event_by_the_id_of_its_history(server: NatsS
     done = await asyncio.to_thread(CliRunner().invoke, cli, words, "\n".join(made) if way == "input" else None)
     assert done.exit_code == 0, done.output
     said = [json.loads(line) for line in done.stdout.splitlines()]
-    assert said == [{"id": id_, "shown": seal.notification(id_, "hidden")} for id_ in made]
+    assert said == [{"id": id_, "shown": seal.hidden(id_)} for id_ in made]

@@ -63,6 +63,7 @@ SHORT = 0.001
 _asked, encode = msgspec.json.Decoder(Asked), msgspec.json.encode
 Answer = dict[str, Any]
 _BUSY: Answer = {"error": "too much is being asked; try again", "kind": "Busy"}
+_SILENT: Answer = {"error": "this broker is silent now; ask the one that tells", "kind": "Silent"}
 
 
 class Answerer(Protocol):
@@ -123,24 +124,28 @@ def _ending(kernel: Kernel) -> Iterator[None]:
 
 
 async def answering(broker: Answerer, log: Log) -> None:
-    """Answer until cancelled."""
-    works: set[asyncio.Task[None]] = set()
+    """Answer until cancelled. Who waits for an answer then is told to ask again."""
+    works: dict[asyncio.Task[None], Msg] = {}
     lines = (_Line(), _Line())
 
     async def take(message: Msg) -> None:
         work = asyncio.create_task(_reply(broker, log.client, message, lines, busy=len(works) >= IN_HAND))
-        works.add(work)
-        work.add_done_callback(works.discard)
+        works[work] = message
+        work.add_done_callback(works.pop)
 
     with explained(log.url, ASK_SUBJECTS):
         listening = await log.client.subscribe(ASK_SUBJECTS, cb=take)
         try:
             await asyncio.Event().wait()
         finally:
-            for work in works:
+            unanswered = dict(works)
+            for work in unanswered:
                 work.cancel()
             if not log.client.is_closed:
                 await listening.unsubscribe()
+                for message in unanswered.values():
+                    if message.reply:
+                        await log.client.publish(message.reply, encode(_SILENT))
 
 
 async def _reply(broker: Answerer, client: Client, message: Msg, lines: tuple[_Line, _Line], *, busy: bool) -> None:

@@ -53,7 +53,9 @@ class _Error(msgspec.Struct):
 
 
 _LATER = {"Busy", "Timeout", "Forgotten"}
-"""What a broker says that cannot answer just then."""
+"""What a broker says that cannot answer just then,"""
+_SILENT = "Silent"
+"""and one that fell silent before it could."""
 _encoder, _error = msgspec.json.Encoder(), msgspec.json.Decoder(_Error)
 _applying = msgspec.json.Decoder(Applying)
 
@@ -112,6 +114,8 @@ class Broker:
             charge(int((reply.headers or {}).get(TOOK, "0")))
         if answer.startswith(b'{"error"'):
             said = _error.decode(answer)
+            if said.kind == _SILENT:
+                raise client_errors.NoRespondersError
             if said.kind in _LATER:
                 raise GatewayError(503, said.error, retry_after=1)
             raise GatewayError(422, said.error)

@@ -85,8 +85,10 @@ class Seal:
 
     def notification(self, id_: str, cause: str) -> str:
         """The id of a notification as its receiver knows it, who is shown a cause of that kind."""
-        if cause != HIDDEN.kind:
-            return id_
+        return self.hidden(id_) if cause == HIDDEN.kind else id_
+
+    def hidden(self, id_: str) -> str:
+        """The id of one whose cause is hidden."""
         naming = self._naming.copy()
         naming.update(id_.encode())
         return naming.hexdigest()
