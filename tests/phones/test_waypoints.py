@@ -25,6 +25,11 @@ async def is_at(stage: Stage, client: str, name: str | None) -> bool:
     return bool(found["attributes"].get("waypoint") == name)
 
 
+async def is_written(stage: Stage) -> bool:
+    """Whether all that was found is in the stream."""
+    return not (await stage.ask("health"))["unwritten"]
+
+
 async def subscriptions(stage: Stage, client: str) -> set[str]:
     return {one["id"] for one in (await stage.ask("statements", client=client))["subscriptions"]}
 
@@ -165,6 +170,7 @@ async def test_a_gap_silences_nobody(stage: Stage) -> None:
             await until("said", lambda: is_at(stage, ann, "Block"))
     await stage.say({"op": "move", "client": ann, "lon": IN_BLOCK[0], "lat": IN_BLOCK[1]})
     await stage.say({"op": "subscribe", "client": ann, "id": "all", "text": "SELECT"})
+    await until("it is written", lambda: is_written(stage))
     async with Log(stage.server.url) as log:
         await log.client.jetstream().purge_stream(OUT_STREAM)
     async with stage.phones() as phones:

@@ -45,7 +45,7 @@ async def test_pages_are_bounded_in_bytes(server: NatsServer) -> None:
         assert (len(page.told), page.is_last) == (3, False)
         page = await outbox.page(subject, 3, 100, size=1000)
         assert ([told.sequence for told in page.told], page.is_last) == ([4], False)
-        page = await outbox.page(subject, 3, 100)
+        page = await outbox.page(subject, 3, 100, size=20 * BIG)
         assert (len(page.told), page.is_last) == (7, True)
         assert (await outbox.page(subject, 10, 100, size=1000)) == ([], True)
 

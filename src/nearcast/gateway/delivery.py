@@ -263,7 +263,10 @@ class Feed:
         """It fell behind while it was connected; then readings are merged."""
         self.write_at_once: Callable[[Event], bool] | None = None
         """Writes an event for which nobody has to be woken, while all before it is written; says whether it did."""
-        self._reading: asyncio.Task[list[Event]] | None = None
+        self._reading: asyncio.Task[object] | None = None
+        """Whoever waits for the disk."""
+        self._is_left = False
+        """It was closed meanwhile."""
         self._waiting: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
@@ -279,8 +282,8 @@ class Feed:
     def close(self) -> None:
         self.is_closed = True
         self._wake()
-        if self._reading is not None:
-            self._reading.cancel()
+        if self._reading is not None and not self._is_left:
+            self._is_left = self._reading.cancel()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -392,16 +395,20 @@ class Feed:
 
     async def _from_disk(self) -> list[Event]:
         """Whoever goes meanwhile waits for nothing, and nobody waits for what he would have been told."""
-        self._reading = asyncio.create_task(self._catch_up())
+        this = self._reading = asyncio.current_task()
+        assert this is not None
+        before = this.cancelling()
         try:
-            return await self._reading
+            return await self._catch_up()
         except asyncio.CancelledError:
-            this = asyncio.current_task()
-            if not self.is_closed or (this is not None and this.cancelling()):
+            if not self._is_left or this.cancelling() > before + 1:
                 raise
+            self.fall_behind()
             return []
         finally:
             self._reading = None
+            if self._is_left:
+                this.uncancel()
 
     async def _catch_up(self) -> list[Event]:
         """A page from disk, or nothing if there is nothing on it; then the feed is live."""
