@@ -22,6 +22,7 @@ from tests.page.city import City
 __all__ = [
     "CANVAS",
     "DESKTOP",
+    "PATIENCE",
     "PHONE",
     "SNEAKY",
     "changes",

@@ -49,8 +49,8 @@ export class Api {
     return this.#over.signal;
   }
 
-  get(to, params) {
-    return this.#asked("GET", to, { params });
+  get(to, params, signal) {
+    return this.#asked("GET", to, { params, signal });
   }
 
   /** The answer, and the seconds that it took in the end, without what was waited for before. */
@@ -64,8 +64,8 @@ export class Api {
     return this.#asked("PUT", to, { body });
   }
 
-  post(to, body) {
-    return this.#asked("POST", to, { body });
+  post(to, body, signal) {
+    return this.#asked("POST", to, { body, signal });
   }
 
   delete(to) {
@@ -102,21 +102,22 @@ export class Api {
     throw refused;
   }
 
-  /** Tried until it is answered, or refused for good. */
-  async #asked(method, to, { params, body, onSend = () => {} }) {
+  /** Tried until it is answered, refused for good, or not wanted any more: `signal` says that, of one that may end so. */
+  async #asked(method, to, { params, body, onSend = () => {}, signal = this.signal }) {
+    const over = AbortSignal.any([this.signal, signal]);
     const me = Symbol(to);
     try {
       for (let wait = SOON; ; wait = Math.min(LATE, wait * 2)) {
         try {
           onSend();
-          return await (await this.send(method, to, { params, body })).json();
+          return await (await this.send(method, to, { params, body, signal: over })).json();
         } catch (error) {
           if (!(error instanceof Refused) || !error.isPassing) throw error;
           const pause = Math.max(wait * (0.75 + Math.random() / 2), error.wait ?? 0);
           this.#waiting.add(me);
           this.onWait({ seconds: pause, why: error.message });
-          await sleep(pause, this.signal);
-          this.signal.throwIfAborted();
+          await sleep(pause, over);
+          over.throwIfAborted();
         }
       }
     } finally {

@@ -1,7 +1,7 @@
 // Standard questions, easily chosen, as the Active Map Service has them: to be answered now, or as a subscription that
 // goes on telling. Each is a statement of the language, which is shown.
 
-import { byId, countText, el, metresText, say } from "./dom.js";
+import { Latest, byId, countText, el, metresText, say } from "./dom.js";
 import { middle, view } from "./ground.js";
 import { box, inside, number, point, quoted, shapesIn } from "./statement.js";
 
@@ -79,6 +79,7 @@ function shapeText(text) {
 export class Ask {
   #api;
   #at;
+  #asked = new Latest();
 
   /** `at` has the map, movers, regions and zones; `onPick` hears of an answer that is chosen, `onFound` of all of them. */
   constructor(api, at, { onPick, onFound, onKept, onHere }) {
@@ -136,12 +137,14 @@ export class Ask {
     const text = this.#text();
     if (!text) return say(byId("ask-problem"), "Something is missing.");
     say(byId("ask-problem"), null);
+    const signal = this.#asked.next();
     try {
-      const { notifications } = await this.#api.post("query", { text });
+      const { notifications } = await this.#api.post("query", { text }, signal);
       return this.#answered(notifications);
     } catch (error) {
+      if (signal.aborted) return undefined;
       this.clear();
-      return this.#api.signal.aborted ? undefined : say(byId("ask-problem"), error.message);
+      return say(byId("ask-problem"), error.message);
     }
   }
 
@@ -159,6 +162,7 @@ export class Ask {
   }
 
   clear() {
+    this.#asked.end();
     byId("ask-list").replaceChildren();
     byId("ask-count").textContent = "";
     byId("ask-clear").hidden = true;

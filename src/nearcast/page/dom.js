@@ -103,3 +103,18 @@ export const sleep = (seconds, signal) =>
     const timer = setTimeout(done, seconds * 1000);
     signal?.addEventListener("abort", () => (clearTimeout(timer), done()), { once: true });
   });
+
+/** Of things that take a while, only the last is wanted: a signal for each, which ends the one before. */
+export class Latest {
+  #over = new AbortController();
+
+  next() {
+    this.end();
+    this.#over = new AbortController();
+    return this.#over.signal;
+  }
+
+  end() {
+    this.#over.abort();
+  }
+}

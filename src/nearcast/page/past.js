@@ -1,6 +1,6 @@
 // What one was told, once more: a slider over time, events up to it, and everyone where they were known to be.
 
-import { byId, colour, countText, exactText, icon, say, timeText } from "./dom.js";
+import { Latest, byId, colour, countText, exactText, icon, say, timeText } from "./dom.js";
 import { unrolled } from "./earth.js";
 import { eventRow } from "./events.js";
 import { KNOWN, clearness } from "./movers.js";
@@ -13,6 +13,7 @@ const LISTED = 60;
 export class Past {
   isOpen = false;
   #api;
+  #loaded = new Latest();
   #events = [];
   #tracks = new Map();
   #now = 0;
@@ -49,16 +50,19 @@ export class Past {
     say(byId("past-problem"), null);
     byId("past-count").textContent = "Reading…";
     const since = Date.now() - Number(byId("past-span").value) * 1000;
+    const signal = this.#loaded.next();
     try {
-      this.#events = await this.#read(new Date(since).toISOString());
+      this.#events = await this.#read(new Date(since).toISOString(), signal);
     } catch (error) {
+      if (signal.aborted) return undefined;
       byId("past-count").textContent = "";
-      return this.#api.signal.aborted ? undefined : say(byId("past-problem"), error.message);
+      return say(byId("past-problem"), error.message);
     }
     const count = this.#events.length;
     if (count === 0) {
+      this.close();
       byId("past-count").textContent = "You were told nothing then.";
-      return this.close();
+      return undefined;
     }
     this.#arrange();
     this.isOpen = true;
@@ -71,10 +75,10 @@ export class Past {
   }
 
   /** All pages since a time, in the order of what happened. */
-  async #read(since) {
+  async #read(since, signal) {
     let events = [];
     for (let params = { since, limit: PAGE }; ; ) {
-      const page = await this.#api.get("notifications", params);
+      const page = await this.#api.get("notifications", params, signal);
       events = [...events, ...page.events].slice(-MOST);
       if (page.next === null) break;
       params = { after: page.next, limit: PAGE };
@@ -111,6 +115,7 @@ export class Past {
   }
 
   close() {
+    this.#loaded.end();
     if (!this.isOpen) return;
     this.#pause();
     this.isOpen = false;
