@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import statistics
 import time
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -373,6 +374,33 @@ async def test_ticks_come_from_the_one_that_tells(server: NatsServer) -> None:
             ops = [decode_op(entry.payload) async for entry in log.read(1, await log.last_sequence())]
         assert all(isinstance(op, Tick) for op in ops)
         assert sorted(op.time for op in ops) == [op.time for op in ops]
+
+
+async def test_what_is_due_soon_has_its_tick(server: NatsServer) -> None:
+    """A timer fires when it is due, and a fix that is held back is let go; while nothing is due, ticks are rare."""
+    dwells = [400, 750, 1100, 1450, 1800]
+    text = "SELECT WHERE &location WITHIN 1 km OF #location DWELL {} ms"
+    async with running(server.url, settings=replace(QUIET, ticks=True)) as broker:
+        await until(lambda: broker.state and broker.state.sequence >= 1)
+        began = time.time()
+        there: list[dict[str, object]] = [
+            {"op": "publish", "client": "bo", "id": "me", "text": "PUBLISH"},
+            *({"op": "subscribe", "client": "al", "id": f"s{ms}", "text": text.format(ms)} for ms in dwells),
+            *({"op": "move", "client": name, "lon": 1, "lat": 1} for name in ("al", "bo")),
+            {"op": "client", "client": "cy", "lateness": 0.9},
+            {"op": "move", "client": "cy", "lon": 1, "lat": 1},
+        ]
+        await append(server.url, [encode_lines([json.dumps({**op, "time": began}) for op in there])])
+        await until(lambda: len(broker._known().outbox) >= len(dwells))
+        await asyncio.sleep(2)
+        async with OpLog(server.url) as log:
+            entries = [entry async for entry in log.read(1, await log.last_sequence())]
+    ops = [decode_op(line) for entry in entries for line in entry.payload.splitlines()]
+    ticks = [op.time / 1e6 - began for op in ops if isinstance(op, Tick)]
+    dues = [0.9, *(ms / 1000 for ms in dwells)]
+    late = [min(tick for tick in ticks if tick >= due) - due for due in dues]
+    assert statistics.median(late) < 0.25, late
+    assert len(ticks) < len(dues) + 8, ticks
 
 
 async def test_a_notification_that_is_too_large_says_so(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -120,3 +121,22 @@ async def test_all_leases_last_as_long_as_the_shortest(server: NatsServer) -> No
         async with asyncio.timeout(10):
             while not await three.hold():
                 await asyncio.sleep(0.05)
+
+
+async def test_ticks_are_often_while_something_is_due(server: NatsServer) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def is_due(tick: int, now: int) -> bool:
+        asked.append((tick, now))
+        return len(asked) <= 3
+
+    async with Log(server.url) as log:
+        await log.create()
+        running = asyncio.create_task(Ticker(log, "one", is_due=is_due, every=60).run())
+        async with asyncio.timeout(10):
+            while len(asked) < 6:
+                await asyncio.sleep(0.01)
+        running.cancel()
+        assert len(await ticks(log)) == 4
+        assert [tick for tick, _ in asked] == [1, 2, 3, 4, 4, 4]
+        assert all(now > before + 50_000 for (_, before), (_, now) in pairwise(asked))

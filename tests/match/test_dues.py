@@ -62,3 +62,58 @@ def test_the_answers_are_the_same(common: bool, monkeypatch: pytest.MonkeyPatch)
         check_in_runs(expected, sizes, restart)
 
     same()
+
+
+NEAR = "SELECT WHERE &location WITHIN 1 km OF #location"
+TIMED = [
+    {"op": "publish", "client": "b", "id": "me", "text": "PUBLISH"},
+    {"op": "publish", "client": "c", "id": "me", "text": "PUBLISH EXPIRES 40 s"},
+    {"op": "client", "client": "d", "lease": 20},
+    {"op": "publish", "client": "d", "id": "me", "text": "PUBLISH"},
+    {"op": "subscribe", "client": "a", "id": "dwell", "text": f"{NEAR} DWELL 5 s"},
+    {"op": "subscribe", "client": "a", "id": "fresh", "text": f"{NEAR} FRESH 7 s"},
+    {
+        "op": "subscribe",
+        "client": "a",
+        "id": "late",
+        "text": f"{NEAR} AND NOW - ENTERED(&location WITHIN 1 km OF #location) > 9 s",
+    },
+]
+"""Statements that turn as time passes."""
+STEPS = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.sampled_from([1.0, 1.001, 2.0]), st.integers(0, 12), st.integers(0, 6)),
+    max_size=20,
+)
+"""Who moves, where to, seconds since the last, and until a tick."""
+
+
+@pytest.mark.parametrize("lateness", [0, 1, 10 * SECOND])
+def test_a_tick_that_is_not_due_does_nothing(lateness: int) -> None:
+    """Nothing is told, and no fix that is held back is let go."""
+
+    @given(STEPS)
+    @settings(max_examples=200)
+    def nothing(steps: list[tuple[str, float, int, int]]) -> None:
+        kernel, now = Kernel(lateness=lateness), 0
+        for line in TIMED:
+            kernel.apply(decode_op(json.dumps({**line, "time": 0})))
+        for client, lon, since, until in steps:
+            now += since * SECOND
+            kernel.apply(ops.Move(now, client, Position(Point(lon, 1))))
+            check_tick(kernel, int(max(now + until * SECOND, kernel._everyone)))
+
+    nothing()
+
+
+def check_tick(kernel: Kernel, time: int) -> None:
+    """At a time that may be too early."""
+    due, held = kernel.tick_due, held_by(kernel)
+    told = kernel.apply(ops.Tick(time))
+    if time < due:
+        assert told == []
+        assert held_by(kernel) == held
+    assert kernel.tick_due > kernel._everyone
+
+
+def held_by(kernel: Kernel) -> dict[int, list[object]]:
+    return {row: list(fixes) for row, fixes in kernel.clients.held.items() if fixes}

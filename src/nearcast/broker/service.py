@@ -300,10 +300,15 @@ class Broker:
         """Write ticks. A log that takes none, since it is full, is no reason not to tell."""
         while True:
             try:
-                await Ticker(log, self.name).run()
+                await Ticker(log, self.name, is_due=self._is_due).run()
             except LogError as error:
                 logger.warning("%s cannot tick: %s", self.name, error)
             await asyncio.sleep(MARKED)
+
+    def _is_due(self, tick: int, now: int) -> bool:
+        """Whether something waits for a tick. What the last one did is not known before it is applied."""
+        state = self._known()
+        return state.sequence >= tick and state.kernel.tick_due <= now
 
     async def _mark(self, store: Store, streams: Mark, writer: Writer) -> None:
         """Say now and then how far was told."""

@@ -21,7 +21,9 @@ from nearcast.model import op as ops
 __all__ = ["Ticker"]
 
 EVERY = 1.0
-"""Seconds between ticks: how late a timer may fire."""
+"""Seconds between ticks while nothing waits for one."""
+SOON = 0.1
+"""Seconds between ticks while something does: how late a timer may fire."""
 
 
 def _now() -> int:
@@ -32,10 +34,19 @@ class Ticker:
     """Writes ticks while it holds the lease, and waits for it while another does."""
 
     def __init__(
-        self, log: Log, holder: str, *, clock: Callable[[], int] = _now, every: float = EVERY, lease: float = SECONDS
+        self,
+        log: Log,
+        holder: str,
+        *,
+        is_due: Callable[[int, int], bool] = lambda *_: False,
+        clock: Callable[[], int] = _now,
+        every: float = EVERY,
+        lease: float = SECONDS,
     ) -> None:
-        """``holder`` tells people who ticks; ``clock`` gives microseconds; ``lease`` is in seconds, as ``every``."""
-        self._log, self._clock, self._every = log, clock, every
+        """``holder`` tells people who ticks; ``clock`` gives microseconds; ``lease`` is in seconds, as ``every``.
+        ``is_due`` says whether something waits for a tick now: something that the last one, whose sequence it is given,
+        did not do."""
+        self._log, self._is_due, self._clock, self._every = log, is_due, clock, every
         self._lease = Lease(log, "ticker", holder, lease)
         self._last: int | None = None
 
@@ -43,8 +54,11 @@ class Ticker:
         """Tick until cancelled. A `LogError` ends it, for whoever runs it to begin again."""
         try:
             while True:
-                await self.step()
-                await asyncio.sleep(self._every)
+                tick, until = await self.step(), time.monotonic() + self._every
+                while (left := until - time.monotonic()) > 0:
+                    await asyncio.sleep(min(SOON, left))
+                    if tick is not None and self._is_due(tick, self._clock()):
+                        break
         finally:
             with suppress(LogError):
                 await self._lease.give_up()
