@@ -385,11 +385,12 @@ async def test_what_is_due_soon_has_its_tick(server: NatsServer) -> None:
         began = time.time()
         there: list[dict[str, object]] = [
             {"op": "publish", "client": "bo", "id": "me", "text": "PUBLISH"},
-            *({"op": "subscribe", "client": "al", "id": f"s{ms}", "text": text.format(ms)} for ms in dwells),
-            *({"op": "move", "client": name, "lon": 1, "lat": 1} for name in ("al", "bo")),
+            {"op": "move", "client": "al", "lon": 1, "lat": 1},
+            {"op": "move", "client": "bo", "lon": 1, "lat": 1},
             {"op": "client", "client": "cy", "lateness": 0.9},
             {"op": "move", "client": "cy", "lon": 1, "lat": 1},
         ]
+        there += [{"op": "subscribe", "client": "al", "id": f"s{ms}", "text": text.format(ms)} for ms in dwells]
         await append(server.url, [encode_lines([json.dumps({**op, "time": began}) for op in there])])
         await until(lambda: len(broker._known().outbox) >= len(dwells))
         await asyncio.sleep(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import statistics
 import time
 from collections.abc import Iterator
 
@@ -217,6 +218,34 @@ async def test_one_waits_only_as_long_as_dear_ops_take(server: NatsServer) -> No
             await asyncio.gather(*(committer.commit(said(f"one {number}", 1)) for number in range(50)))
         assert time.monotonic() - began > 0.5
         running.cancel()
+
+
+async def test_one_who_waits_for_answers_is_soon_through(server: NatsServer) -> None:
+    """However many have much to send, and they are not kept from it."""
+
+    async def ask() -> Applying:
+        return Applying(10**9, 0, 0.02)
+
+    async with Link(server.url) as link:
+        pace = Pace(ask)
+        committer = Committer(link, Metrics(), pace)
+        running = asyncio.create_task(pace.run())
+        await committer.commit(said("first", 1))
+        await asyncio.sleep(0.1)
+        crowd = [committer.enqueue(said(f"much{n}", 100), f"much{n}") for n in range(20)]
+        waits = []
+        for number in range(20):
+            began = time.monotonic()
+            await asyncio.wait_for(committer.commit([f'"little {number}"'.encode()], "little"), 10)
+            waits.append(time.monotonic() - began)
+        assert statistics.median(waits) < 0.25, waits
+        assert not any(one.done() for one in crowd)
+        await committer.close()
+        await asyncio.gather(*crowd)
+        running.cancel()
+    lines = [line for packet in await lines_of(server.url) for line in packet]
+    before = lines[: lines.index('"little 19"')]
+    assert {line.split()[0] for line in before} >= {f'"much{n}' for n in range(20 // 2)}, "others had turns meanwhile"
 
 
 async def test_one_who_fills_the_queue_leaves_room_for_others(server: NatsServer) -> None:

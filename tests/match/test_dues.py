@@ -65,7 +65,7 @@ def test_the_answers_are_the_same(common: bool, monkeypatch: pytest.MonkeyPatch)
 
 
 NEAR = "SELECT WHERE &location WITHIN 1 km OF #location"
-TIMED = [
+TIMED: list[dict[str, object]] = [
     {"op": "publish", "client": "b", "id": "me", "text": "PUBLISH"},
     {"op": "publish", "client": "c", "id": "me", "text": "PUBLISH EXPIRES 40 s"},
     {"op": "client", "client": "d", "lease": 20},

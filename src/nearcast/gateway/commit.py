@@ -1,15 +1,16 @@
 """Group commit. A log that syncs before it answers takes a few thousand messages a second, whatever is in them, so ops
 that come in at the same time share a packet.
 
-Packets are sent over one connection, several before the first is answered. Clients take turns, and the ops of each keep
-their order. An op is acknowledged when its packet is on disk.
+Packets are sent over one connection, several before the first is answered. Clients take turns, and every other turn is
+of one that had nothing waiting before: so whoever waits for an answer before he says more is soon through, however many
+have much to send. The ops of each keep their order. An op is acknowledged when its packet is on disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -87,8 +88,12 @@ class Committer:
 
     def __init__(self, link: Link, metrics: Metrics, pace: Pace | None = None, *, waiting: int = WAITING) -> None:
         self._link, self._metrics, self._pace, self._limit = link, metrics, pace, waiting
-        self._waiting: OrderedDict[str, deque[_Lot]] = OrderedDict()
-        """By client; the first has the next turn."""
+        self._waiting: dict[str, deque[_Lot]] = {}
+        """By client."""
+        self._came, self._more = deque[str](), deque[str]()
+        """Those clients in line: the ones that had nothing waiting before, and those that had a turn and have more."""
+        self._lines = deque((self._came, self._more))
+        """The first of the first has the next turn."""
         self._bytes = 0
         """Of all, also of what is on its way."""
         self._of: Counter[str] = Counter()
@@ -116,7 +121,10 @@ class Committer:
         if self._bytes and self._of[client] + lot.size > self._limit - self._bytes:
             raise GatewayError(503, "more ops wait than the log can take; try again", retry_after=1)
         self._count(lot, lot.size)
-        self._waiting.setdefault(client, deque()).append(lot)
+        if client not in self._waiting:
+            self._waiting[client] = deque()
+            self._came.append(client)
+        self._waiting[client].append(lot)
         if not self._is_woken:
             self._is_woken = True
             asyncio.get_running_loop().call_soon(self._send)
@@ -161,15 +169,18 @@ class Committer:
         """By turns, as many of each client in a turn as make all of them fit."""
         bundle, share = _Bundle(min(BYTES, self._largest)), max(1, room // len(self._waiting))
         while self._waiting and room:
-            client, lots = next(iter(self._waiting.items()))
+            line = self._lines[0] or self._lines[1]
+            client, lots = line[0], self._waiting[line[0]]
             taken = bundle.take(lots[0], min(share, room))
             if not taken:
                 break
             room -= taken
+            line.popleft()
+            self._lines.rotate()
             if lots[0].is_sent:
                 lots.popleft()
             if lots:
-                self._waiting.move_to_end(client)
+                self._more.append(client)
             else:
                 del self._waiting[client]
         return bundle
@@ -207,6 +218,7 @@ class Committer:
             lots.remove(lot)
             if not lots:
                 del self._waiting[lot.client]
+                (self._came if lot.client in self._came else self._more).remove(lot.client)
         self._count(lot, -lot.size)
         if not lot.done.done():
             lot.done.set_exception(error if isinstance(error, GatewayError) else _away(error))

@@ -24,6 +24,8 @@ EVERY = 1.0
 """Seconds between ticks while nothing waits for one."""
 SOON = 0.1
 """Seconds between ticks while something does: how late a timer may fire."""
+RESTS = 20
+"""So many times as long as it took to find out whether something waits, it is not asked again."""
 
 
 def _now() -> int:
@@ -52,13 +54,16 @@ class Ticker:
 
     async def run(self) -> None:
         """Tick until cancelled. A `LogError` ends it, for whoever runs it to begin again."""
+        pause = SOON
         try:
             while True:
                 tick, until = await self.step(), time.monotonic() + self._every
-                while (left := until - time.monotonic()) > 0:
-                    await asyncio.sleep(min(SOON, left))
-                    if tick is not None and self._is_due(tick, self._clock()):
-                        break
+                is_due = False
+                while not is_due and (left := until - time.monotonic()) > 0:
+                    await asyncio.sleep(min(pause, left))
+                    began = time.monotonic()
+                    is_due = tick is not None and self._is_due(tick, self._clock())
+                    pause = max(SOON, RESTS * (time.monotonic() - began))
         finally:
             with suppress(LogError):
                 await self._lease.give_up()
