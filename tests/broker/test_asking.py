@@ -19,6 +19,8 @@ from nearcast.log.packet import encode_lines
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import TOOK, ask_subject
 from nearcast.match.reference import Reference
+from nearcast.match.verdict import Candidate, Judge, Verdict
+from nearcast.match.world import Subscribed
 from tests.broker.heard import append, ask, everything, running, tells_up_to, until
 
 NEAR = "SELECT WHERE &location WITHIN 1000 m OF #location"
@@ -30,6 +32,12 @@ SCENE: list[dict[str, Any]] = [
     {"op": "client", "client": "pal", "attributes": {"kind": "friend"}},
     *({"op": "move", "client": name, "lon": 0, "lat": 0} for name in ("al", "bo", "shy", "pal")),
 ]
+
+
+def square(id_: str, west: float) -> dict[str, Any]:
+    corners = [[west, 40], [west + 0.05, 40], [west + 0.05, 40.05], [west, 40.05], [west, 40]]
+    geometry = {"type": "Polygon", "coordinates": [corners]}
+    return {"type": "Feature", "id": id_, "properties": {}, "geometry": geometry}
 
 
 def line(time: float = 1, **op: object) -> str:
@@ -131,6 +139,44 @@ async def test_an_explanation_says_nothing_of_what_is_hidden(server: NatsServer)
         last = await at.say(line(time=5, op="move", client="bo", lon=1, lat=1))
         (bo,) = (await at.ask("explain", client="al", subscription="s", after=last))["explanations"]
         assert (bo["told"], bo["summary"]) == (False, "WHERE does not hold")
+
+
+async def test_an_explanation_does_not_say_by_more_that_someone_hides(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a publication stands to each of many regions: none of its pairs is judged, so it takes no longer."""
+    judged: list[str] = []
+    judge = Judge.judge
+
+    def counting(self: Judge, s: Subscribed, candidate: Candidate, now: int, **how: Any) -> Verdict:
+        judged.append(candidate.key[1])
+        return judge(self, s, candidate, now, **how)
+
+    squares = [square(f"r{n}", n / 10) for n in range(300)]
+    async with scene(server.url) as at:
+        last = await at.say(
+            line(time=2, op="layer", name="many", features={"type": "FeatureCollection", "features": squares}),
+            line(time=2, op="publish", client="shy", id="other", text="PUBLISH TO #kind = 'friend'"),
+            line(time=2, op="subscribe", client="al", id="in", text="SELECT WHERE &location IN LAYER many"),
+            line(time=2, op="subscribe", client="pal", id="in", text="SELECT WHERE &location IN LAYER many"),
+        )
+        monkeypatch.setattr(Judge, "judge", counting)
+        for hidden, absent in (
+            ({"publisher": "shy"}, {"publisher": "nobody"}),
+            ({"publication": "other"}, {"publication": "nothing"}),
+            ({"publisher": "shy", "publication": "me"}, {"publisher": "shy", "publication": "nothing"}),
+            ({"publisher": "shy", "region": "r7"}, {"publisher": "nobody", "region": "r7"}),
+        ):
+            for meant in (hidden, absent):
+                answer = await at.ask("explain", client="al", subscription="in", after=last, **meant)
+                assert answer == {"explanations": [], "more": False}, meant
+        assert "shy" not in judged
+        seen = await at.ask("explain", client="al", subscription="in", publisher="bo")
+        assert ([one["region"] for one in seen["explanations"]][:2], seen["more"]) == (["r0", "r1"], True)
+        seen = await at.ask("explain", client="al", subscription="in")
+        assert ({one["publisher"] for one in seen["explanations"]}, seen["more"]) == ({"bo"}, True)
+        seen = await at.ask("explain", client="pal", subscription="in", publication="other")
+        assert (len(seen["explanations"]), seen["more"]) == (100, True), "one that may see it does"
 
 
 async def test_health(server: NatsServer) -> None:

@@ -5,7 +5,7 @@ A client learns only what publishers let it see: a client that there is not and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
@@ -20,7 +20,8 @@ from nearcast.language.parse import parse
 from nearcast.match.explain import Explanation, explanations
 from nearcast.match.kernel import Kernel
 from nearcast.match.present import query, state, visible
-from nearcast.match.world import Key
+from nearcast.match.verdict import Candidate, Verdict
+from nearcast.match.world import Key, Subscribed
 from nearcast.model.fix import Fix
 from nearcast.model.geojson import region_to_geojson
 from nearcast.model.layer import LayerRegion
@@ -46,9 +47,7 @@ __all__ = [
 LISTED = 10_000
 """Clients, regions or places in an answer, at the most."""
 EXPLAINED = 100
-"""Pairs in an answer, at the most,"""
-LOOKED_AT = 300
-"""and those that are looked at to find them. More would keep everyone waiting."""
+"""Pairs in an answer, at the most."""
 
 
 class Asked(msgspec.Struct):
@@ -179,22 +178,44 @@ def _collection(features: list[dict[str, Any]], *, more: bool = False) -> dict[s
 def explained_to(kernel: Kernel, asked: Asked) -> dict[str, Any]:
     """Why a client was told of what it may see, or was not. Conditions of publishers stay with them."""
     s = kernel.subscriptions.get((_client(asked), asked.subscription))
-    told = {key for key, _ in kernel.told(s)} if s else set()
+    if s is None:
+        return {"explanations": [], "more": False}
+    told = {key for key, _ in kernel.told(s)}
     wanted = (asked.publication, asked.publisher, asked.region, asked.peer)
+    may_know = _knowing(kernel, s)
 
     def pairs(*, was_told: bool) -> Iterator[Explanation]:
         def is_meant(key: Key) -> bool:
-            return (key in told) == was_told and all(w in (None, is_) for w, is_ in zip(wanted, key, strict=True))
+            if (key in told) != was_told or any(w not in (None, is_) for w, is_ in zip(wanted, key, strict=True)):
+                return False
+            return was_told or may_know(key)
 
         return explanations(kernel, asked.client, asked.subscription, is_meant)
 
     limit = min(asked.limit or EXPLAINED, EXPLAINED)
-    looked_at = list(islice(chain(pairs(was_told=True), pairs(was_told=False)), LOOKED_AT))
-    shown = [explanation for explanation in looked_at if explanation.allowed]
-    return {
-        "explanations": [_explanation(e, told=e.key in told) for e in shown[:limit]],
-        "more": len(shown) > limit or len(looked_at) == LOOKED_AT,
-    }
+    allowed = (e for e in chain(pairs(was_told=True), pairs(was_told=False)) if e.allowed)
+    shown = list(islice(allowed, limit + 1))
+    return {"explanations": [_explanation(e, told=e.key in told) for e in shown[:limit]], "more": len(shown) > limit}
+
+
+def _knowing(kernel: Kernel, s: Subscribed) -> Callable[[Key], bool]:
+    """Whether a subscriber may know of a pair. Nothing of the pairs that it may not know of is counted, and each
+    publisher's filter is asked once, not for every region: else what is hidden would show by how long it takes."""
+    known: dict[Key, bool] = {}
+
+    def may_know(key: Key) -> bool:
+        publication, publisher, _, peer = key
+        if not publisher:
+            return True  # a layer is open to all
+        of = (publication, publisher, "", peer)
+        if of not in known:
+            now = kernel.time_of(s, of)
+            theirs = kernel.judge.questions(s, Candidate(of), now).theirs
+            is_over = not peer and now >= kernel.world.ends((publisher, publication))
+            known[of] = not is_over and bool(Verdict.holding(theirs))
+        return known[of]
+
+    return may_know
 
 
 def _explanation(e: Explanation, *, told: bool) -> dict[str, Any]:
