@@ -97,12 +97,34 @@ export function metresText(metres) {
 
 export const countText = (count, one, many = `${one}s`) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
 
+// ---- time --------------------------------------------------------------------------------------
+
+/** A pause, which a signal ends before its time. Nothing of it is left on the signal, which may be of the whole page. */
 export const sleep = (seconds, signal) =>
   new Promise((done) => {
     if (signal?.aborted) return done();
-    const timer = setTimeout(done, seconds * 1000);
-    signal?.addEventListener("abort", () => (clearTimeout(timer), done()), { once: true });
+    const wake = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", wake);
+      done();
+    };
+    const timer = setTimeout(wake, seconds * 1000);
+    signal?.addEventListener("abort", wake);
   });
+
+/** Do something now and then until the signal, but not while nobody looks. The next pause begins when it is done, so that
+ * what waits for a gateway does not pile up. What goes wrong is tried again. */
+export async function repeat(seconds, something, signal) {
+  while (!signal.aborted) {
+    await sleep(seconds, signal);
+    if (document.hidden || signal.aborted) continue;
+    try {
+      await something();
+    } catch {
+      // It is said where somebody waits for an answer. Nobody waits for this one.
+    }
+  }
+}
 
 /** Of things that take a while, only the last is wanted: a signal for each, which ends the one before. */
 export class Latest {

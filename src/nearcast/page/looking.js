@@ -1,7 +1,7 @@
 // What one token sees: asked for at first, kept up to date, drawn, and picked from.
 
 import { Ask } from "./ask.js";
-import { byId, reducedMotion, say, sleep } from "./dom.js";
+import { byId, reducedMotion, repeat, say, sleep } from "./dom.js";
 import { Events } from "./events.js";
 import { Explainer } from "./explain.js";
 import { L, boxesOf, fit, makeMap, shownLatLng, toLatLng, view } from "./ground.js";
@@ -104,7 +104,7 @@ export class Looking {
     this.#fitOnce();
     this.regions.watch();
     this.#watch();
-    this.#watchMyself();
+    repeat(MYSELF, () => this.#seeMyself(), api.signal);
     const { after, ids } = await this.#recent();
     this.stream = new Stream(api, after, {
       onEvent: (event) => this.#hear(event),
@@ -200,26 +200,16 @@ export class Looking {
     }
   }
 
-  async #watchMyself() {
-    const { signal } = this.api;
-    while (!signal.aborted) {
-      await sleep(MYSELF, signal);
-      if (document.hidden || signal.aborted) continue;
-      try {
-        this.me = await this.api.get("client");
-        this.scene.wake();
-      } catch {
-        // Whatever it is, the others say so, too.
-      }
-    }
+  async #seeMyself() {
+    this.me = await this.api.get("client");
+    this.scene.wake();
   }
 
   /** `accuracy` is how far one may be from there, in metres, if a device says so. */
   async #sayHere([lon, lat], accuracy = undefined) {
     try {
       await this.api.post("positions", this.me.metric === "earth" ? { lon, lat, accuracy } : { x: lon, y: lat });
-      this.me = await this.api.get("client");
-      this.scene.wake();
+      await this.#seeMyself();
     } catch (error) {
       this.banner(error.message);
     }

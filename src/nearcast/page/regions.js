@@ -1,13 +1,14 @@
 // What stays: regions of layers, places, publications with a place of their own, and the floors that they are on.
 
 import { path } from "./api.js";
-import { arrange, byId, colour, countText, darkMode, el } from "./dom.js";
+import { arrange, byId, colour, countText, darkMode, el, repeat } from "./dom.js";
 import { L } from "./ground.js";
 
 const DRAWN = 5000;
 const NAMED = 150;
-const AGAIN = 60_000;
-const STAYING_AGAIN = 10_000;
+/** Seconds. */
+const AGAIN = 60;
+const STAYING_AGAIN = 10;
 const PALETTE = 6;
 const PLACES = "places";
 const STAYING = "staying";
@@ -61,12 +62,9 @@ export class Regions {
   /** Load it again now and then, since others change it; and more often what only seems to stay, since its publisher
    * lets others see it less precisely. */
   watch() {
-    const every = (millis, load) => {
-      const timer = setInterval(() => document.hidden || load().catch(() => {}), millis);
-      this.#api.signal.addEventListener("abort", () => clearInterval(timer));
-    };
-    every(AGAIN, () => this.load());
-    every(STAYING_AGAIN, () => this.#loadStaying());
+    const { signal } = this.#api;
+    repeat(AGAIN, () => this.load(), signal);
+    repeat(STAYING_AGAIN, () => this.#loadStaying(), signal);
   }
 
   async #loadStaying() {

@@ -1,0 +1,65 @@
+"""Parts of the page by themselves: what they ask of a gateway, and what they make of its answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Browser
+
+from tests.page.city import City
+from tests.page.screen import DESKTOP, looking
+
+
+def found(browser: Browser, city: City, script: str, *, noise: str = "") -> Any:
+    """What a script finds on a page on which nobody has signed in, so that nothing but it asks."""
+    with looking(browser, city, DESKTOP, noise=noise) as page:
+        page.goto(f"{city.url}/map")
+        page.locator("#entry").wait_for()
+        return page.evaluate(script)
+
+
+def test_a_pause_leaves_nothing_behind(browser: Browser, city: City) -> None:
+    """A page may be open for weeks, and pauses every second."""
+    left = found(
+        browser,
+        city,
+        """async () => {
+            const { sleep } = await import('/map/dom.js');
+            const over = new AbortController();
+            const { signal } = over;
+            let listeners = 0;
+            for (const [name, by] of [['addEventListener', 1], ['removeEventListener', -1]]) {
+                const known = signal[name];
+                signal[name] = (...all) => ((listeners += by), known.apply(signal, all));
+            }
+            const began = performance.now();
+            await sleep(0.01, signal);
+            const after = listeners;
+            setTimeout(() => over.abort(), 10);
+            await sleep(60, signal);
+            return [after, listeners, performance.now() - began < 30_000];
+        }""",
+    )
+    assert left == [0, 0, True]
+
+
+def test_what_is_asked_now_and_then_does_not_pile_up(browser: Browser, city: City) -> None:
+    """Of a gateway that does not answer, nothing is asked twice at once; of one that does again, it is asked on."""
+    with looking(browser, city, DESKTOP) as page:
+        page.clock.install()
+        page.goto(f"{city.url}/map")
+        page.locator("#entry").wait_for()
+        page.evaluate(
+            """async () => {
+                const { Regions } = await import('/map/regions.js');
+                globalThis.asked = [];
+                const get = (door) => new Promise((_, no) => globalThis.asked.push({ door, no }));
+                new Regions({ get, signal: new AbortController().signal }, null, {}).watch();
+            }"""
+        )
+        page.clock.run_for(150_000)
+        doors = "globalThis.asked.map(({ door }) => door).sort()"
+        assert page.evaluate(doors) == ["layers", "places", "staying", "staying"]
+        page.evaluate("for (const { no } of globalThis.asked.splice(0)) no(new Error('it is away'))")
+        page.clock.run_for(70_000)
+        assert page.evaluate(doors) == ["layers", "places", "staying", "staying"]
