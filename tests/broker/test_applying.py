@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from nearcast.broker.applying import Refusal, apply_packet
+from nearcast.broker.applying import Applied, Refusal, apply_each, apply_packet
 from nearcast.broker.lines import batch_messages
 from nearcast.feed import apply_batch, notification_batch, notifications_of
 from nearcast.language.oplog import encode_notification, encode_op
@@ -78,6 +79,18 @@ def test_what_is_wrong_is_refused_and_the_rest_applied(line: str, reason: str) -
     assert reason in refusal.reason
     assert refusal.kind in ("", json.loads(line)["op"] if line != "{" else "")
     assert kernel.counts["Move"] == 2
+
+
+@pytest.mark.parametrize("apply", [apply_packet, lambda kernel, packet: apply_each(kernel, packet, set())])
+def test_a_reason_is_not_kept_at_any_length(apply: Callable[[Kernel, Packet], Applied]) -> None:
+    lines = [
+        json.dumps({"op": "retract", "time": 1, "client": "al", "id": "x" * 10**6}),
+        json.dumps({"op": "x" * 10**6, "time": 1, "client": "al"}),
+    ]
+    retracted, unknown = apply(Kernel(), encode_lines(lines)).refused
+    assert retracted.reason.startswith("client 'al' has no publication 'xxx")
+    assert retracted.reason.endswith("…")
+    assert max(retracted.size, unknown.size) < 2000
 
 
 def test_a_packet_that_cannot_be_read_changes_nothing() -> None:

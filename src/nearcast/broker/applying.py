@@ -28,6 +28,10 @@ from nearcast.model.space import Metric
 
 __all__ = ["Applied", "Fault", "Refusal", "apply_each", "apply_packet"]
 
+REASON = 500
+"""Characters of why an op was refused, which brokers remember: whoever wrote it may have put a long name there."""
+BESIDE = 200
+"""Bytes that one takes beside its texts."""
 FAULTY = "the broker fails at this op, and goes on without it; its log says how"
 Reals = npt.NDArray[np.float64]
 
@@ -49,6 +53,11 @@ class Refusal:
     """What the op is called in its line; nothing if that cannot be read."""
     reason: str
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return BESIDE + len(self.kind) + len(self.reason)
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:
@@ -67,7 +76,7 @@ def apply_packet(kernel: Kernel, packet: Packet) -> Applied:
     try:
         batch = decode(*packet)
     except NearcastError as error:
-        return Applied(0, [], [Refusal(None, "packet", str(error))])
+        return Applied(0, [], [_refusal(None, "packet", str(error))])
     told_batch, refused = apply_batch(kernel, batch, on_error="skip")
     return Applied(len(batch), batch_messages(told_batch), _refusals(batch, refused))
 
@@ -77,7 +86,7 @@ def apply_each(kernel: Kernel, packet: Packet, faulty: set[int]) -> Applied:
     try:
         batch = decode(*packet)
     except NearcastError as error:
-        return Applied(0, [], [Refusal(None, "packet", str(error))])
+        return Applied(0, [], [_refusal(None, "packet", str(error))])
     applied = Applied(len(batch), [], [])
     for index in range(len(batch)):
         one = batch.slice(index, 1)
@@ -96,7 +105,13 @@ def apply_each(kernel: Kernel, packet: Packet, faulty: set[int]) -> Applied:
 
 
 def _refusals(batch: pa.RecordBatch, refused: pa.RecordBatch) -> list[Refusal]:
-    return [Refusal(row["row"], _kind(batch["line"][row["row"]].as_py()), row["reason"]) for row in refused.to_pylist()]
+    return [
+        _refusal(row["row"], _kind(batch["line"][row["row"]].as_py()), row["reason"]) for row in refused.to_pylist()
+    ]
+
+
+def _refusal(index: int | None, kind: str, reason: str) -> Refusal:
+    return Refusal(index, kind[:REASON], reason if len(reason) <= REASON else f"{reason[: REASON - 1]}…")
 
 
 def _kind(line: str | None) -> str:
@@ -156,6 +171,6 @@ def _one_by_one(kernel: Kernel, fixes: list[PlainFix], times: list[int], some: r
         try:
             told += kernel.apply(Move(times[index], fix.client, position))
         except NearcastError as error:
-            applied.refused.append(Refusal(index, "move", str(error)))
+            applied.refused.append(_refusal(index, "move", str(error)))
     if told:
         applied.told.extend(batch_messages(notification_batch(told)))

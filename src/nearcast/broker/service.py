@@ -25,6 +25,7 @@ from nearcast.broker.asking import answering
 from nearcast.broker.fairness import Fairness
 from nearcast.broker.following import Follower
 from nearcast.broker.recovery import SAFE, State, Stuck, needed, restored, told_so_far
+from nearcast.broker.refusals import Refusals
 from nearcast.broker.store import Mark, Record, Store, packed
 from nearcast.broker.writer import Writer
 from nearcast.errors import LogError
@@ -50,8 +51,6 @@ WARM = 10_000
 """Notifications that wait when a broker that just began must begin to tell."""
 LATELY = 5.0
 """Seconds after which a packet counts half in how long an op took lately."""
-REMEMBERED = 10_000
-"""Packets of which it is known what was refused."""
 LITTER = 64 * 2**20
 """Bytes of names that a broker may remember in any case."""
 MARKED = 1.0
@@ -100,9 +99,7 @@ class Broker:
         """How long the latest packets took."""
         self._lately = 0.0, 0.0, 0.0
         """Seconds and ops, of which those long ago count little, and when that was."""
-        self._refused: deque[tuple[int, list[Refusal]]] = deque()
-        self._since = 0
-        """From which packet on it is known what was refused."""
+        self._refusals = Refusals()
         self._faulty: dict[int, set[int]] = {}
         """Packets at which a kernel failed, and the ops of each that are known to be why."""
         self._must_rewind = False
@@ -160,8 +157,7 @@ class Broker:
         if state is None or not same or self._must_rewind:
             state = self.state = await restored(store, told)
             self._must_rewind, self._is_cold = False, True
-            self._refused.clear()
-            self._since = state.sequence + 1
+            self._refusals.begin(state.sequence + 1)
         return state
 
     async def _take(self, entry: Entry) -> None:
@@ -213,10 +209,7 @@ class Broker:
         unreadable = sum(refusal.index is None for refusal in applied.refused)
         self.counts.update(packets=1, ops=applied.ops, told=len(applied.told), unreadable=unreadable)
         self.counts["refused"] += len(applied.refused) - unreadable
-        if applied.refused:
-            self._refused.append((sequence, applied.refused))
-        while self._refused and self._refused[0][0] <= sequence - REMEMBERED:
-            self._refused.popleft()
+        self._refusals.note(sequence, applied.refused)
         while self._waiting and self._waiting[0][0] <= sequence:
             _, _, waiting = heapq.heappop(self._waiting)
             if not waiting.done():
@@ -239,10 +232,7 @@ class Broker:
 
     def refused(self, sequence: int) -> list[Refusal] | None:
         """The ops of a packet that were refused; None if that is not known any more, or not yet."""
-        now = self._known().sequence
-        if not max(self._since, now - REMEMBERED + 1) <= sequence <= now:
-            return None
-        return next((refused for packet, refused in self._refused if packet == sequence), [])
+        return self._refusals.of(sequence)
 
     # ---- telling ---------------------------------------------------------------------------------
 
