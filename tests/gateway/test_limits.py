@@ -296,6 +296,22 @@ async def test_an_id_has_an_end(live: Live, kind: str) -> None:
         assert (await ann.put(f"/v1/{kind}/{'é' * 256}", content=text)).status_code == 200
         refused = await ann.put(f"/v1/{kind}/{'é' * 257}", content=text)
         assert (refused.status_code, refused.json()["field"]) == (422, "id")
+        assert (await ann.delete(f"/v1/{kind}/{'é' * 256}")).status_code == 200
+        refused = await ann.delete(f"/v1/{kind}/{'é' * 257}")
+        assert (refused.status_code, refused.json()["field"]) == (422, "id"), "and not in the log"
+
+
+async def test_what_a_reading_or_a_fix_names_has_an_end(live: Live) -> None:
+    async with gateway(live.url) as door:
+        ann = await door.client(fresh("ann"))
+        readings = [{"publication": "é" * size, "value": 1} for size in (256, 257)]
+        statuses = [(await ann.post("/v1/readings", json=reading)).status_code for reading in readings]
+        assert statuses == [404, 422]
+        refused = await ann.post("/v1/readings", json=readings)
+        assert (refused.status_code, refused.json()["field"]) == (422, "[1].publication")
+        fixes = [{"place": "é" * size} for size in (4096, 4097)]
+        taken = await ann.post("/v1/positions", json=fixes)
+        assert (taken.status_code, [fault["field"] for fault in taken.json()["faults"]]) == (202, ["place"])
 
 
 async def test_what_means_nothing_counts_as_well(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:

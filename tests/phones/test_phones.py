@@ -110,10 +110,13 @@ async def test_what_cannot_be_understood_is_counted_and_stops_nothing(stage: Sta
                 handset.send(said)
             for said in (b"\xff", {"_type": "waypoint"}, HOME | {"rad": "far"}):
                 handset.send(said, about="waypoint")
+            handset.send(location(1, 1), "d" * 257)
             await handset.sent(location(1, 1))
             await until("it goes on", lambda: _has(stage, ann, 1))
-            counts = phones.reading.counts
+            counts, devices = phones.reading.counts, phones.register.phones[ann].devices
+    assert list(devices) == ["phone"]
     assert counts["taken"] == 2, "the fix and the will"
+    assert counts["topic"] == 1
     assert counts["not JSON"] == 4
     assert counts["no position"] == 6
     assert counts["no waypoint"] == 2

@@ -9,7 +9,11 @@ import msgspec
 from nearcast.gateway.formats import Attributes, Fault, Name, Text
 from nearcast.model.region import MOST
 
-__all__ = ["Heard", "Particulars", "Problem", "Reading", "Statement", "Taken", "Written"]
+__all__ = ["LONGEST", "Heard", "Particulars", "Problem", "Reading", "Statement", "Taken", "Written"]
+
+LONGEST = 256
+"""Characters of an id: brokers remember it for long."""
+_Id = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 
 
 class Statement(msgspec.Struct, forbid_unknown_fields=True):
@@ -40,7 +44,7 @@ _Values = Annotated[dict[Name, bool | int | float | Text], msgspec.Meta(max_leng
 class Reading(msgspec.Struct, forbid_unknown_fields=True):
     """A reading of a source: ``value`` is ``@``, ``values`` holds others."""
 
-    publication: str
+    publication: _Id
     value: bool | int | float | Text | None = None
     values: _Values = {}
     time: str | int | float | None = None

@@ -14,7 +14,7 @@ import msgspec
 from starlette.responses import Response
 
 from nearcast.errors import GatewayError, LanguageError, NearcastError
-from nearcast.gateway.bodies import Heard, Particulars, Reading, Taken, Written
+from nearcast.gateway.bodies import LONGEST, Heard, Particulars, Reading, Taken, Written
 from nearcast.gateway.call import Call, Gateway, answer, written
 from nearcast.gateway.events import events_of
 from nearcast.gateway.formats import Lines, read_lines, read_positions
@@ -61,8 +61,6 @@ PAGE = 1000
 """The most notifications of one answer,"""
 LISTED = 10_000
 """and the most clients."""
-LONGEST = 256
-"""Characters of an id: brokers remember it for long."""
 _encoder = msgspec.json.Encoder()
 Door = Callable[[Call], Awaitable[Response]]
 
@@ -166,9 +164,7 @@ def put_statement(op: str) -> Door:
     async def put(call: Call) -> Response:
         text = await call.text()
         call.gateway.check_text(call.who, text)
-        id_ = call.named("id")
-        if len(id_) > LONGEST:
-            raise GatewayError(422, f"an id has at most {LONGEST} characters", "id")
+        id_ = _id(call)
         said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": id_, "text": text}
         written(said)
         async with call.gateway.admitted(call.who, call.client, op, id_, text):
@@ -178,9 +174,17 @@ def put_statement(op: str) -> Door:
     return put
 
 
+def _id(call: Call) -> str:
+    """Of a statement. It is in the log, and in the reason if that is refused."""
+    id_ = call.named("id")
+    if len(id_) > LONGEST:
+        raise GatewayError(422, f"an id has at most {LONGEST} characters", "id")
+    return id_
+
+
 def delete_statement(op: str) -> Door:
     async def delete(call: Call) -> Response:
-        said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": call.named("id")}
+        said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": _id(call)}
         placed = await call.gateway.write(call.who, said, status=404)
         return answer(Written(placed.sequence))
 

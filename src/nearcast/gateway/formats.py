@@ -56,7 +56,7 @@ class Position(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     alt: float | None = None
     floor: float | None = None
     accuracy: float | None = None
-    place: str | None = None
+    place: Text | None = None
     attributes: Attributes | None = None
     client: str | None = None
     x: float | None = None

@@ -36,6 +36,8 @@ AGAIN = 0.5
 """Seconds before what could not be written is tried again."""
 REMEMBERED = 100_000
 """Clients of whom is remembered what they last said of themselves."""
+LONGEST = 256
+"""Characters of the name of a device: it is kept with each of the client's waypoints."""
 SPOKEN = 60.0
 """Seconds between two words on what was not understood."""
 logger = logging.getLogger(__name__)
@@ -45,6 +47,8 @@ def _topic(message: Message) -> Topic:
     topic = read_topic(message.topic)
     if topic is None or topic.about not in ABOUTS:
         raise NotUnderstood("topic", "no client, no device, or something else")
+    if len(topic.device) > LONGEST:
+        raise NotUnderstood("topic", f"the name of a device has at most {LONGEST} characters")
     try:
         out_subject(CURSOR + topic.client)
     except LogError as error:
