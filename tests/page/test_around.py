@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.page.city import City
+from tests.page.city import MIDDLE, City
 from tests.page.screen import DESKTOP, enter, fresh, looking, middle, pixel, show
 
 SCALE = "document.querySelector('#scale').outerHTML"
@@ -26,6 +26,15 @@ def ask_what_the_map_shows(page: Page) -> str:
     text = page.locator("#ask-text").inner_text()
     page.get_by_role("button", name="Ask now").click()
     return text
+
+
+def as_if_many(page: Page) -> None:
+    """Have the page ask only about what it shows, as it does once there are many clients."""
+
+    def asked(route: Route) -> None:
+        route.continue_(url=route.request.url.replace("limit=500", "limit=1"))
+
+    page.route(re.compile(r"/v1/clients\?limit=500"), asked)
 
 
 def test_the_whole_world(browser: Browser, city: City) -> None:
@@ -51,11 +60,8 @@ def test_over_180_degrees(browser: Browser, city: City) -> None:
     city.move(nadi, 179.95, -17)
     city.move(taveuni, -179.95, -17)
 
-    def as_if_many(route: Route) -> None:
-        route.continue_(url=route.request.url.replace("limit=500", "limit=1"))
-
     with looking(browser, city, DESKTOP) as page:
-        page.route(re.compile(r"/v1/clients\?limit=500"), as_if_many)
+        as_if_many(page)
         enter(page, city, token)
         zoom_out(page, 6)
         show(page, "Who")
@@ -100,3 +106,21 @@ def test_the_way_over_180_degrees_is_the_short_one(browser: Browser, city: City)
         )
         assert -180.1 < between[0] < -179.9
         assert between[1] == 0, "it heads east"
+
+
+def test_whoever_is_followed_and_stands_still_is_not_asked_about_without_pause(browser: Browser, city: City) -> None:
+    ann, bus, cab = fresh("ann"), fresh("bus"), fresh("cab")
+    token = city.enrol(ann)
+    city.publish(bus, cab)
+    city.move(bus, *MIDDLE)
+    city.move(cab, *MIDDLE)
+    with looking(browser, city, DESKTOP) as page:
+        as_if_many(page)
+        enter(page, city, token)
+        show(page, "Who")
+        page.locator("#who-list li", has_text=bus).get_by_role("button").click()
+        page.get_by_role("button", name="Follow on the map").click()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if "/v1/clients" in request.url else None)
+        page.wait_for_timeout(3000)
+        assert 1 <= len(asked) <= 3

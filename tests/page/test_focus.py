@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Browser, expect
 
 from tests.page.city import MIDDLE, City
-from tests.page.screen import DESKTOP, PHONE, enter, fresh, looking, row, show
+from tests.page.screen import DESKTOP, PHONE, enter, fresh, looking, middle, row, show
 
 HALL = f"SELECT WHERE &location IN DISC({MIDDLE[0]} {MIDDLE[1]}, 300 m)"
 
@@ -83,6 +83,25 @@ def test_escape_ends_a_drawing_wherever_one_is(browser: Browser, city: City) -> 
         expect(page.locator("#cross")).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.locator("#cross")).to_be_hidden()
+
+
+def test_a_click_on_what_stays_does_not_interrupt_a_drawing(browser: Browser, city: City) -> None:
+    ann, shop = fresh("ann"), fresh("shop")
+    token = city.enrol(ann)
+    city.corners(ann)
+    city.publish(shop, text=f"PUBLISH AT POINT({MIDDLE[0]} {MIDDLE[1]})")
+    with looking(browser, city, DESKTOP) as page:
+        enter(page, city, token)
+        show(page, "Zones")
+        page.get_by_role("button", name="Draw a zone").click()
+        page.get_by_text("Polygon", exact=True).click()
+        page.mouse.click(*middle(page))
+        expect(page.locator("#corner-count")).to_have_text("1 corner")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.get_by_role("button", name="Cancel").click()
+        page.mouse.click(*middle(page))
+        expect(page.get_by_role("dialog", name=shop)).to_be_visible()
+    city.say("DELETE", "client", shop)
 
 
 def test_a_phone_does_not_zoom_in_on_fields(browser: Browser, city: City) -> None:

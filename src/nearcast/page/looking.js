@@ -34,6 +34,8 @@ export class Looking {
   #hasFit = false;
   #isTouched = false;
   #poke = null;
+  /** What of the map was asked about last. */
+  #seen = "";
   #settings;
 
   /** `onState` hears how it goes, `onEntered` who it is. */
@@ -68,7 +70,7 @@ export class Looking {
     this.scene.source = this;
     this.regions = new Regions(api, map, {
       onFloor: (floor) => this.#floorChosen(floor),
-      onPick: ({ client }) => this.pick(client),
+      onPick: ({ client }) => this.zones.isDrawing || this.pick(client),
     });
     this.zones = new Zones(api, map, {
       onRemoved: (id) => (this.movers.dropped(id), this.scene.wake()),
@@ -103,6 +105,7 @@ export class Looking {
     this.asking.fill();
     this.#fitOnce();
     this.regions.watch();
+    this.zones.watch();
     this.#watch();
     repeat(MYSELF, () => this.#seeMyself(), api.signal);
     const { after, ids } = await this.#recent();
@@ -121,7 +124,9 @@ export class Looking {
     map.on("click", (event) => this.#clicked(event));
     map.on("dragstart zoomstart keydown", () => (this.#isTouched = true));
     map.on("dragstart", () => (this.#followed = null));
-    map.on("moveend", () => this.#isBoxed && this.#poke?.abort());
+    map.on("zoomend", () => this.#moved());
+    // Who is followed moves the map with each answer, which is no reason to ask at once.
+    map.on("moveend", () => this.#followed || this.#moved());
     on("zoom-fit", "click", () => fit(map, this.#bounds()));
     on("layers-open", "click", () => {
       const isOpen = byId("layers").hidden;
@@ -165,10 +170,17 @@ export class Looking {
     return { ...answer, took };
   }
 
+  /** The map shows something else, about which to ask soon; or Leaflet says so of one that stays where it is. */
+  #moved() {
+    if (this.#isBoxed && String(view(this.map)) !== this.#seen) this.#poke?.abort();
+  }
+
   /** Those in what the map shows, up to a number. */
   async #seeShown() {
     const all = { clients: [], more: false, took: 0 };
-    for (const box of boxesOf(view(this.map))) {
+    const shown = view(this.map);
+    this.#seen = String(shown);
+    for (const box of boxesOf(shown)) {
       const { clients, more, took } = await this.#see({ limit: MOST, box: box.join(",") });
       all.clients.push(...clients);
       all.more ||= more;
@@ -178,7 +190,8 @@ export class Looking {
     return { ...all, more: all.more || rest.length > 0 };
   }
 
-  /** Ask again and again: often enough to see movement, and seldom enough not to be felt by others. */
+  /** Ask again and again: often enough to see movement, and seldom enough not to be felt by others. Whoever moves the
+   * map does not wait for what others feel, but the least pause is always made. */
   async #watch() {
     const { signal } = this.api;
     while (!signal.aborted) {
@@ -196,7 +209,8 @@ export class Looking {
         if (signal.aborted || error.status === 401) return;
         this.banner(error.message);
       }
-      await sleep(Math.max(EVERY, took * SHARE), either);
+      await sleep(EVERY, signal);
+      await sleep(took * SHARE - EVERY, either);
     }
   }
 
@@ -235,7 +249,7 @@ export class Looking {
     this.#note(event);
     this.events.add(event);
     if (["enter", "leave"].includes(kindOf(event)) && !this.past.isOpen) this.#mark(event);
-    if (event.data.reason === "subscribed" && this.zones.textOf(event.data.subscription) === null) this.zones.load();
+    if (event.data.reason === "subscribed" && this.zones.textOf(event.data.subscription) === null) this.zones.load().catch(() => {});
     this.scene.wake();
   }
 
