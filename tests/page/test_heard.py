@@ -94,3 +94,49 @@ def test_what_is_new_is_read_out_whatever_tab_is_open(browser: Browser, city: Ci
             city.move(name, *MIDDLE)
         expect(spoken(page)).to_have_text(f"{crowd[0]} entered hall. {crowd[1]} entered hall. 10 more.")
         expect(page.locator("[aria-live]:has(li), [role=log]")).to_have_count(0)
+
+
+def test_many_new_subscriptions_are_asked_for_together(browser: Browser, city: City) -> None:
+    """While one question is under way, others wait, and one more answers them all."""
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.publish(bus)
+    city.move(bus, *MIDDLE)
+    with looking(browser, city, DESKTOP) as page:
+        enter(page, city, token)
+        asked: list[Route] = []
+
+        def hold_the_first(route: Route) -> None:
+            asked.append(route)
+            if len(asked) > 1:
+                route.continue_()
+
+        page.route("**/v1/subscriptions", hold_the_first)
+        for number in range(5):
+            city.subscribe(ann, f"hall {number}", HALL)
+            expect(row(page, f"{bus} is in hall {number}")).to_have_count(1)
+        assert len(asked) == 1
+        asked[0].fulfill(json={"subscriptions": []})
+        expect(page.locator("#zone-list li")).to_have_count(5)
+        assert len(asked) == 2
+
+
+def test_a_subscription_that_ends_elsewhere(browser: Browser, city: City) -> None:
+    """Nothing is told of that, so the page looks now and then; and whoever was in it is green no more."""
+    ann, bus = fresh("ann"), fresh("bus")
+    token = city.enrol(ann)
+    city.publish(bus)
+    city.subscribe(ann, "hall", HALL)
+    city.move(bus, *MIDDLE)
+    with looking(browser, city, DESKTOP) as page:
+        page.clock.install()
+        enter(page, city, token)
+        show(page, "Who")
+        listed = page.locator("#who-list li", has_text=bus)
+        expect(listed).to_have_class(re.compile("inside"))
+        expect(page.locator(".zone-name")).to_have_count(1)
+        city.say("DELETE", "subscriptions/hall", ann)
+        page.clock.fast_forward(61_000)
+        expect(page.locator(".zone-name")).to_have_count(0)
+        expect(listed).not_to_have_class(re.compile("inside"))
+        expect(page.locator("#zone-empty")).to_have_text("You have none.")

@@ -126,6 +126,19 @@ export async function repeat(seconds, something, signal) {
   }
 }
 
+/** The same, once at a time: whoever wants it while it is under way gets what is found out after that, together with
+ * all others who do. So a late answer is never one to an early question. */
+export function oneAtATime(something) {
+  let [last, next] = [Promise.resolve(), null];
+  const begin = () => {
+    next = null;
+    const done = something();
+    last = done.catch(() => {});
+    return done;
+  };
+  return () => (next ??= last.then(begin));
+}
+
 /** Of things that take a while, only the last is wanted: a signal for each, which ends the one before. */
 export class Latest {
   #over = new AbortController();

@@ -1,13 +1,15 @@
 // One's subscriptions: listed, drawn where they name a shape, made by drawing, and removed.
 
 import { path } from "./api.js";
-import { arrange, byId, el, icon, say } from "./dom.js";
+import { arrange, byId, el, icon, oneAtATime, repeat, say } from "./dom.js";
 import { Draft } from "./draw.js";
 import { L, niceBelow, toLatLng } from "./ground.js";
 import { isOnFloor } from "./regions.js";
 import { disc, inside, onFloor, polygon, shapesIn } from "./statement.js";
 
 const UNDONE = 8000;
+/** Seconds. */
+const AGAIN = 60;
 
 export class Zones {
   all = [];
@@ -40,10 +42,18 @@ export class Zones {
     return this.#draft.isOpen;
   }
 
-  async load() {
-    this.all = (await this.#api.get("subscriptions")).subscriptions;
+  load = oneAtATime(async () => {
+    const { subscriptions } = await this.#api.get("subscriptions");
+    const before = this.all;
+    this.all = subscriptions;
     this.#list();
     this.#draw();
+    for (const { id } of before) if (this.textOf(id) === null) this.onRemoved(id);
+  });
+
+  /** Load them again now and then, since they end elsewhere, too, of which nothing is told. */
+  watch() {
+    repeat(AGAIN, this.load, this.#api.signal);
   }
 
   textOf(id) {
@@ -190,8 +200,7 @@ export class Zones {
     } catch (error) {
       if (error.status !== 404) return this.notice(error.message);
     }
-    this.onRemoved(id);
-    await this.load();
+    await this.load().catch(() => {});
     this.notice(`Removed ${id}.`, () => this.#restore(id, text));
     // The button that was pressed is gone with its row.
     if (document.activeElement === document.body) byId("zone-notice").querySelector("button").focus();
