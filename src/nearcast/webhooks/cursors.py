@@ -58,7 +58,7 @@ class HookCursors:
         return Place(self._log, bucket, hook.number, _cursor.decode(found.value or b""), found.revision or 0)
 
     async def numbers(self) -> list[str]:
-        """Of all webhooks that have one."""
+        """Of webhooks that have one. The client library may leave some out, as `nearcast.log.watching` says."""
         with explained(self._log.url, HOOK_CURSORS):
             try:
                 return await (await self._open()).keys()

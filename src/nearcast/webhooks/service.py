@@ -22,14 +22,14 @@ from nats.js.kv import KeyValue
 from nearcast.errors import LogError, NearcastError
 from nearcast.gateway.ask import Broker
 from nearcast.gateway.delivery import Hub
-from nearcast.gateway.hooks import Hook, Hooks, Record, hooks_of, read_record
+from nearcast.gateway.hooks import Hook, Hooks, Record, read_record
 from nearcast.gateway.letters import Letters
 from nearcast.gateway.link import Link
 from nearcast.log.client import Log
-from nearcast.log.connection import explained
 from nearcast.log.ending import end
 from nearcast.log.lease import SECONDS, Lease
 from nearcast.log.subjects import HOOKS, hook_subject
+from nearcast.log.watching import Watch, watching
 from nearcast.webhooks.cursors import HookCursors, Overtaken
 from nearcast.webhooks.makers import Makers
 from nearcast.webhooks.metrics import HookMetrics
@@ -216,16 +216,21 @@ class Term:
         )
         for question, answer in (("test", self._test), ("metrics", self._measure)):
             await self._log.client.subscribe(hook_subject(question), cb=_answering(answer))
-        with explained(self._log.url, HOOKS):
-            watcher = await (await hooks_of(self._log)).watchall()
-            async for entry in watcher:
-                if entry is None:
-                    await self._clean()
-                    continue
-                if not self._is_listening:  # to all that is told: not before there is a webhook
-                    self._is_listening = True
-                    await self._stack.enter_async_context(self._hub)
-                self._follow(entry)
+        async with watching(self._log, HOOKS) as records:
+            await self._catch_up(records)
+            await self._clean(records)
+            async for entry in records.changes():
+                await self._hear(entry)
+
+    async def _catch_up(self, records: Watch) -> None:
+        async for entry in records.held():
+            await self._hear(entry)
+
+    async def _hear(self, entry: KeyValue.Entry) -> None:
+        if not self._is_listening:  # to all that is told: not before there is a webhook
+            self._is_listening = True
+            await self._stack.enter_async_context(self._hub)
+        self._follow(entry)
 
     def _follow(self, entry: KeyValue.Entry) -> None:
         """Make what runs what a record says."""
@@ -289,11 +294,15 @@ class Term:
                 return
             await asyncio.sleep(AGAIN)
 
-    async def _clean(self) -> None:
-        """Without what is left of webhooks that were removed while nobody was there."""
+    async def _clean(self, records: Watch) -> None:
+        """Without what is left of webhooks that were removed while nobody was there. A webhook is in a record before
+        anything is kept of it, so all records are followed once more before what is kept is nobody's."""
+        kept = {*await self._cursors.numbers(), *await self._letters.counts()}
+        await self._catch_up(records)
         if self._is_partial:
             return
-        for number in {*await self._cursors.numbers(), *await self._letters.counts()} - set(self._workers):
+        for number in kept - set(self._workers):
+            logger.info("webhook %s was removed: its cursor and its dead letters go", number)
             await self._remove(number)
 
     async def _remove(self, number: str) -> None:
