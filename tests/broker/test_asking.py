@@ -75,6 +75,27 @@ async def test_who_wrote_reads_what_it_wrote(server: NatsServer) -> None:
         assert answer["subscriptions"] == [{"id": "s", "text": NEAR}]
 
 
+async def test_a_statement_that_is_asked_for_says_when_it_ends(server: NatsServer) -> None:
+    async with scene(server.url) as at:
+        last = await at.say(
+            line(time=60, op="publish", client="al", id="p", text="PUBLISH EXPIRES 2 h"),
+            line(time=60, op="subscribe", client="al", id="p", text=f"{NEAR} EXPIRES 1 min"),
+            line(time=60, op="publish", client="al", id="q", text="PUBLISH EXPIRES AT '2030-01-01'"),
+            line(time=90, op="tick"),
+        )
+
+        async def asked_for(id_: str) -> dict[str, Any]:
+            return await at.ask("statements", client="al", id=id_, after=last)
+
+        assert await asked_for("p") == {
+            "publications": [{"id": "p", "text": "PUBLISH EXPIRES AT '1970-01-01T02:01:00Z'"}],
+            "subscriptions": [{"id": "p", "text": f"{NEAR} EXPIRES AT '1970-01-01T00:02:00Z'"}],
+        }
+        assert (await asked_for("q"))["publications"][0]["text"] == "PUBLISH EXPIRES AT '2030-01-01T00:00:00Z'"
+        assert await asked_for("s") == {"publications": [], "subscriptions": [{"id": "s", "text": NEAR}]}
+        assert await asked_for("nothing") == {"publications": [], "subscriptions": []}
+
+
 async def test_what_was_refused_and_why(server: NatsServer) -> None:
     async with scene(server.url) as at:
         last = await at.say(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import time
 from typing import Any
 
 import httpx
 import pytest
 
+from nearcast.gateway.ask import Broker
 from nearcast.gateway.outbox import read_page
 from nearcast.log.client import Log
 from nearcast.log.subjects import OUT_STREAM, out_subject
+from nearcast.model.moment import MICROS, parse_time
 from tests.gateway.running import Live, fresh, gateway, hear, seal_of
 
 HERE = {"lon": -97.74, "lat": 30.27}
@@ -123,6 +127,48 @@ async def test_pause_and_resume(live: Live) -> None:
         assert await seen() == ["hi"]
         assert (await her.post("/v1/pause/other")).status_code == 404
         assert (await him.post("/v1/pause/a%2Fb")).status_code == 404, "it is not his"
+
+
+async def test_what_is_paused_ends_when_it_would_have(live: Live) -> None:
+    async with gateway(live.url) as door:
+        ann = await door.client(fresh("ann"))
+        before = time.time()
+        assert (await ann.put("/v1/publications/p", content="PUBLISH EXPIRES 30 s")).status_code == 200
+        after = time.time()
+        ends = set()
+        for what, word in (("pause", " PAUSED"), ("resume", ""), ("resume", ""), ("pause", " PAUSED")):
+            assert (await ann.post(f"/v1/{what}/p")).status_code == 200
+            text = (await ann.get("/v1/publications/p")).json()["text"]
+            said = re.fullmatch(rf"PUBLISH{word} EXPIRES AT '(.*)'", text)
+            assert said is not None, text
+            ends.add(parse_time(said[1]) / MICROS)
+        (end,) = ends
+        assert before + 29.99 <= end <= after + 30.01
+
+
+@pytest.mark.parametrize(("change", "left"), [("DELETE", None), ("PUT", 'PUBLISH CONTENT "new"')])
+async def test_what_is_changed_while_it_is_paused_stays_changed(
+    live: Live, monkeypatch: pytest.MonkeyPatch, change: str, left: str | None
+) -> None:
+    """A pause reads and writes. What comes between the two must not be undone."""
+    changing: list[asyncio.Task[httpx.Response]] = []
+    ask = Broker.ask
+
+    async def slowly(self: Broker, what: str, **asked: Any) -> bytes:
+        found = await ask(self, what, **asked)
+        if what == "statements" and not changing:
+            changing.append(asyncio.create_task(ann.request(change, "/v1/publications/p", content=left)))
+            await asyncio.wait(changing, timeout=0.5)
+        return found
+
+    async with gateway(live.url) as door:
+        ann = await door.client(fresh("ann"))
+        assert (await ann.put("/v1/publications/p", content="PUBLISH")).status_code == 200
+        monkeypatch.setattr(Broker, "ask", slowly)
+        assert (await ann.post("/v1/pause/p")).status_code == 200
+        assert (await changing[0]).status_code == 200
+        found = [statement["text"] for statement in (await ann.get("/v1/publications")).json()["publications"]]
+        assert found == ([] if left is None else [left])
 
 
 async def test_an_id_does_not_say_why(live: Live) -> None:

@@ -22,13 +22,14 @@ from nearcast.match.kernel import Kernel
 from nearcast.match.present import query, state, visible
 from nearcast.match.verdict import Candidate, Verdict
 from nearcast.match.world import Key, Subscribed
+from nearcast.model.condition import Instant
 from nearcast.model.fix import Fix
 from nearcast.model.geojson import region_to_geojson
 from nearcast.model.layer import LayerRegion
-from nearcast.model.moment import time_text
+from nearcast.model.moment import FOREVER, LIMIT, Moment, time_text
 from nearcast.model.notification import Notification
 from nearcast.model.space import Metric
-from nearcast.model.statement import Subscription
+from nearcast.model.statement import Publication, Subscription
 
 __all__ = [
     "Asked",
@@ -49,6 +50,8 @@ LISTED = 10_000
 EXPLAINED = 100
 """Pairs in an answer, at the most."""
 
+Owned = Publication | Subscription
+
 
 class Asked(msgspec.Struct):
     """What may be in a request."""
@@ -68,7 +71,7 @@ class Asked(msgspec.Struct):
     """Only clients between these coordinates: least x, least y, greatest x, greatest y."""
     limit: int | None = None
     id: str = ""
-    """Of a statement that is to be taken."""
+    """Of a statement that is to be taken, or that is asked for."""
     cost: int | None = None
     """What a statement may cost, at the most,"""
     weight: int | None = None
@@ -92,15 +95,28 @@ def found_by(kernel: Kernel, scales: Scales, asked: Asked, number: int) -> list[
 
 
 def statements_of(kernel: Kernel, asked: Asked) -> dict[str, list[dict[str, str]]]:
-    """What a client publishes and subscribes to, as text."""
-    client = _client(asked)
-    publications, subscriptions = kernel.owned(client)
-    published = [p.publication for p in publications.values()]
-    subscribed = [s.subscription for s in subscriptions.values()]
+    """What a client publishes and subscribes to, as text. If it is asked for those of an id, the text says when they
+    end and not how long they last: whoever says it again later does not have them last longer."""
+    publications, subscriptions = kernel.owned(_client(asked))
+    published = [_lasting(p.publication, p.expires, asked) for p in publications.values()]
+    subscribed = [_lasting(s.subscription, s.expires, asked) for s in subscriptions.values()]
     return {
-        name: [{"id": one.id, "text": statement_text(replace(one, id="", owner=""))} for one in statements]
+        name: [
+            {"id": one.id, "text": statement_text(replace(one, id="", owner=""))}
+            for one in statements
+            if asked.id in ("", one.id)
+        ]
         for name, statements in (("publications", published), ("subscriptions", subscribed))
     }
+
+
+def _lasting(statement: Owned, ends: Moment, asked: Asked) -> Owned:
+    if not asked.id or ends == FOREVER:
+        return statement
+    end = Instant(min(int(ends), LIMIT))
+    if isinstance(statement, Publication):
+        return replace(statement, expires=end)
+    return replace(statement, options=replace(statement.options, expires=end))
 
 
 def clients_of(kernel: Kernel, asked: Asked) -> dict[str, Any]:

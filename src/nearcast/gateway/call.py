@@ -128,6 +128,8 @@ class Gateway:
     """Of clients that ask a broker something."""
     _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """Of clients that have a statement written."""
+    _changing: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """Statements that are being written, by client and id."""
 
     def count(self, who: Identity, ops: int) -> None:
         """Against what a client may do in a second."""
@@ -205,6 +207,10 @@ class Gateway:
 
     def _charge(self, client: str, micros: int) -> None:
         self.rates.owe(client, micros // MICROS_OF_OP)
+
+    def changing(self, client: str, id_: str) -> asyncio.Lock:
+        """Whoever has it finds a statement as it was when it is written, as far as it is written here."""
+        return self._changing.setdefault((client, id_), asyncio.Lock())
 
     @asynccontextmanager
     async def admitted(self, who: Identity, client: str, kind: str, id_: str, text: str) -> AsyncIterator[None]:

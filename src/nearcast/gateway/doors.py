@@ -167,7 +167,8 @@ def put_statement(op: str) -> Door:
         id_ = _id(call)
         said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": id_, "text": text}
         written(said)
-        async with call.gateway.admitted(call.who, call.client, op, id_, text):
+        gateway, client = call.gateway, call.client
+        async with gateway.changing(client, id_), gateway.admitted(call.who, client, op, id_, text):
             placed = await call.gateway.write(call.who, said)
         return answer(Written(placed.sequence))
 
@@ -184,8 +185,10 @@ def _id(call: Call) -> str:
 
 def delete_statement(op: str) -> Door:
     async def delete(call: Call) -> Response:
-        said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": _id(call)}
-        placed = await call.gateway.write(call.who, said, status=404)
+        id_ = _id(call)
+        said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": id_}
+        async with call.gateway.changing(call.client, id_):
+            placed = await call.gateway.write(call.who, said, status=404)
         return answer(Written(placed.sequence))
 
     return delete
@@ -208,17 +211,18 @@ def get_statements(kind: str) -> Door:
 
 
 def post_pause(*, paused: bool) -> Door:
-    """A publication as it is, with or without the word that keeps it from everyone."""
+    """A publication as it is, with or without the word that keeps it from everyone. It ends when it would have."""
 
     async def post(call: Call) -> Response:
-        found = msgspec.json.decode(await call.gateway.ask(call.who, "statements", client=call.client))["publications"]
-        id_ = call.named("id")
-        texts = [statement["text"] for statement in found if statement["id"] == id_]
-        if not texts:
-            raise GatewayError(404, f"there is no publication {id_!r}", "id")
-        text = statement_text(replace(parse_publication(texts[0]), paused=paused))
-        said = {"op": "publish", "time": call.gateway.moment(), "client": call.client, "id": id_, "text": text}
-        return answer(Written((await call.gateway.write(call.who, said)).sequence))
+        gateway, client, id_ = call.gateway, call.client, _id(call)
+        async with gateway.changing(client, id_):
+            found = msgspec.json.decode(await gateway.ask(call.who, "statements", client=client, id=id_))
+            texts = [statement["text"] for statement in found["publications"] if statement["id"] == id_]
+            if not texts:
+                raise GatewayError(404, f"there is no publication {id_!r}", "id")
+            text = statement_text(replace(parse_publication(texts[0]), paused=paused))
+            said = {"op": "publish", "time": gateway.moment(), "client": client, "id": id_, "text": text}
+            return answer(Written((await gateway.write(call.who, said)).sequence))
 
     return post
 
