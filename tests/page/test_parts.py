@@ -63,3 +63,45 @@ def test_what_is_asked_now_and_then_does_not_pile_up(browser: Browser, city: Cit
         page.evaluate("for (const { no } of globalThis.asked.splice(0)) no(new Error('it is away'))")
         page.clock.run_for(70_000)
         assert page.evaluate(doors) == ["layers", "places", "staying", "staying"]
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(browser: Browser, city: City) -> None:
+    said = found(
+        browser,
+        city,
+        """async () => {
+            const { Api } = await import('/map/api.js');
+            const broken = () => new ReadableStream({ start: (into) => into.error(new TypeError('network error')) });
+            const bodies = [broken(), '{"half": ', '{"is": "whole"}'];
+            globalThis.fetch = async () => new Response(bodies.shift());
+            const waits = [];
+            const api = new Api('token', { onWait: (waiting) => waits.push(waiting?.why ?? null) });
+            return [await api.get('client'), waits];
+        }""",
+    )
+    assert said == [{"is": "whole"}, [*["the gateway's answer does not come through"] * 2, None]]
+
+
+def test_a_stream_goes_on_after_a_fault_of_the_gateway(browser: Browser, city: City) -> None:
+    """It ends only when what it asks is refused."""
+    heard = found(
+        browser,
+        city,
+        """async () => {
+            const { Api } = await import('/map/api.js');
+            const { Stream } = await import('/map/stream.js');
+            const answers = [
+                () => new Response('oh', { status: 500 }),
+                () => new Response('id: 1\\ndata: {"id": "one"}\\n\\n'),
+                () => new Response('{"detail": "no such cursor"}', { status: 422 }),
+            ];
+            globalThis.fetch = async () => answers.shift()();
+            const heard = [];
+            await new Stream(new Api('token'), '', {
+                onEvent: ({ id }) => heard.push(id),
+                onState: ({ state, why }) => heard.push(why ?? state),
+            }).run();
+            return heard;
+        }""",
+    )
+    assert heard == ["away", "live", "one", "away", "no such cursor"]

@@ -104,6 +104,7 @@ def test_a_token_that_does_not_hold(browser: Browser, city: City) -> None:
         page.get_by_role("button", name="Sign out").click()
         expect(page.locator("#entry")).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0
+        expect(page.locator("#entry-as")).to_have_value("")
 
 
 def without(city: City, token: str) -> str:
@@ -122,6 +123,35 @@ def test_a_page_that_cannot_begin_says_so_and_tries_again(browser: Browser, city
         expect(page.locator("#state-text")).to_have_text("The gateway does not answer; again in 1 s")
         assert page.url == f"{city.url}/map", "the token is not left in the address"
         expect(page.locator("#state-text")).to_have_text("The gateway does not answer; again in 2 s")
+        is_live(page)
+
+
+def test_a_gateway_that_is_away_is_waited_for_while_one_signs_in(browser: Browser, city: City) -> None:
+    """What it waits for is said in the dialog, since nothing else can be seen."""
+    token = city.enrol(fresh("ann"))
+    away = {"status": 503, "headers": {"Retry-After": "1"}, "json": {"detail": "no broker answers"}}
+    with looking(browser, city, DESKTOP, noise="503") as page:
+        page.goto(f"{city.url}/map")
+        page.route("**/v1/client", lambda route: route.fulfill(**away))
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator("#entry-state")).to_contain_text("Waiting: no broker answers; again in")
+        page.unroute("**/v1/client")
+        is_live(page)
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.locator("#entry")).to_be_visible()
+        expect(page.locator("#entry-state")).to_be_hidden()
+
+
+def test_a_fault_of_the_gateway_does_not_cost_the_token(browser: Browser, city: City) -> None:
+    token = city.enrol(fresh("ann"))
+    fault = {"status": 500, "json": {"detail": "something is broken"}}
+    with looking(browser, city, DESKTOP, noise="500") as page:
+        page.route("**/v1/client", lambda route: route.fulfill(**fault), times=1)
+        page.goto(f"{city.url}/map#token={token}")
+        expect(page.locator("#entry-problem")).to_have_text("something is broken")
+        assert sorted(page.evaluate("Object.values(sessionStorage)")) == ["", token]
+        page.get_by_role("button", name="Open").click()
         is_live(page)
 
 

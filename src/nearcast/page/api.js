@@ -102,7 +102,8 @@ export class Api {
     throw refused;
   }
 
-  /** Tried until it is answered, refused for good, or not wanted any more: `signal` says that, of one that may end so. */
+  /** Tried until it is answered, refused for good, or not wanted any more: `signal` says that, of one that may end so.
+   * Whatever the page asks for may be done twice: what it posts is a question, or where one is. */
   async #asked(method, to, { params, body, onSend = () => {}, signal = this.signal }) {
     const over = AbortSignal.any([this.signal, signal]);
     const me = Symbol(to);
@@ -110,7 +111,7 @@ export class Api {
       for (let wait = SOON; ; wait = Math.min(LATE, wait * 2)) {
         try {
           onSend();
-          return await (await this.send(method, to, { params, body, signal: over })).json();
+          return await whole(await this.send(method, to, { params, body, signal: over }), over);
         } catch (error) {
           if (!(error instanceof Refused) || !error.isPassing) throw error;
           const pause = Math.max(wait * (0.75 + Math.random() / 2), error.wait ?? 0);
@@ -123,6 +124,16 @@ export class Api {
     } finally {
       if (this.#waiting.delete(me) && this.#waiting.size === 0) this.onWait(null);
     }
+  }
+}
+
+/** What an answer says. One that breaks off, or that somebody in between has written, is none. */
+async function whole(answer, signal) {
+  try {
+    return await answer.json();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new Refused(0, "the gateway's answer does not come through");
   }
 }
 

@@ -10,6 +10,8 @@ const TOKEN = /^[\x21-\x7e]+$/;
 /** Seconds until the gateway is asked once more for what the page begins with: at first, and at the most. */
 const SOON = 1;
 const LATE = 8;
+/** What the gateway answers to a token, or to a name to look as, with which the page cannot begin. */
+const USELESS = new Set([400, 401, 403]);
 
 let settings = null;
 let looking = null;
@@ -37,10 +39,11 @@ async function loaded(name) {
   }
 }
 
-/** Ask for a token, and say why if there is something to say. */
-function ask(why = null) {
+/** Ask for a token, and say why if there is something to say. One that may still hold is there to be tried again. */
+function ask(why = null, { token = "", as = "" } = {}) {
   say(byId("entry-problem"), why);
-  byId("entry-token").value = "";
+  byId("entry-token").value = token;
+  byId("entry-as").value = as;
   const entry = byId("entry");
   if (!entry.open) entry.showModal();
   byId("entry-token").focus();
@@ -48,6 +51,7 @@ function ask(why = null) {
 
 async function open({ token, as }) {
   close();
+  say(byId("entry-problem"), null);
   if (!TOKEN.test(token)) {
     session.forget();
     return ask("This is not a token: it has letters, digits and signs, and no spaces.");
@@ -64,6 +68,7 @@ async function open({ token, as }) {
   } catch (error) {
     if (api.signal.aborted || error.status === 401) return undefined;
     close();
+    if (!USELESS.has(error.status)) return ask(error.message, { token, as });
     session.forget();
     ask(error.message);
   }
@@ -98,14 +103,16 @@ function showState(state, text, time = null) {
   const clock = byId("state-time");
   say(clock, time === null ? null : timeText(time));
   clock.title = time === null ? "" : exactText(time);
+  // What is behind the dialog is dim, and not read out.
+  say(byId("entry-state"), byId("entry").open && state === "wait" ? text : null);
 }
 
 byId("entry").addEventListener("cancel", (event) => event.preventDefault());
 byId("entry-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  const token = byId("entry-token").value.trim();
-  if (!token) return ask("A token is needed.");
-  return open(session.keep(token, byId("entry-as").value.trim()));
+  const [token, as] = ["entry-token", "entry-as"].map((id) => byId(id).value.trim());
+  if (!token) return ask("A token is needed.", { as });
+  return open(session.keep(token, as));
 });
 byId("sign-out").addEventListener("click", () => {
   session.forget();

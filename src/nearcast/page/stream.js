@@ -8,6 +8,8 @@ const SOON = 0.3;
 const LATE = 15;
 const SILENCE = 40;
 const REMEMBERED = 4000;
+/** The least status that says nothing of what was asked, but that the gateway failed. */
+const FAULT = 500;
 
 export class Stream {
   #api;
@@ -31,7 +33,7 @@ export class Stream {
         await this.#listen(() => (wait = SOON / 2));
       } catch (error) {
         if (over.aborted || error.status === 401) return;
-        if (error instanceof Refused && !error.isPassing) {
+        if (error instanceof Refused && !error.isPassing && error.status < FAULT) {
           this.onState({ state: "refused", why: error.message });
           return;
         }
