@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Self
 from urllib.parse import unquote
 
 import msgspec
-from nats import errors as client_errors
 from nats.js import errors as stream_errors
 from nats.js.kv import KeyValue
 
@@ -26,6 +24,7 @@ from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.subjects import CURSORS, PHONES
 from nearcast.log.topics import subject_of
+from nearcast.log.watching import watching
 
 __all__ = ["CURSOR", "MESSAGES", "STREAM", "Device", "Forgotten", "Mark", "Phone", "Register"]
 
@@ -35,8 +34,8 @@ STREAM, MESSAGES = "$MQTT_msgs", "$MQTT.msgs."
 """Where the server keeps messages of QoS 1, and what it puts before their subjects."""
 DEVICES = 20
 """Of one client; of more, those that came last."""
-LOOK, AGAIN = 1.0, 1.0
-"""Seconds after which a bucket that says nothing is looked at: it may be away; and before it is then followed again."""
+AGAIN = 1.0
+"""Seconds before a bucket that was away is followed again."""
 logger = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
 
@@ -87,6 +86,14 @@ class Phone(msgspec.Struct, omit_defaults=True):
         self.devices[device] = now
         return True
 
+    def join(self, known: Self) -> None:
+        """It was known all the while: what is new is added to that."""
+        new, self.devices = self.devices, known.devices
+        for name, device in new.items():
+            self.note(name, device.tid, is_here=device.is_here)
+        self.waypoints = {**known.waypoints, **self.waypoints}
+        self.since, self.unsettled = known.since, max(known.unsettled, self.unsettled)
+
     @property
     def is_here(self) -> bool:
         return any(device.is_here for device in self.devices.values())
@@ -106,24 +113,14 @@ class Register:
         self.phones: dict[str, Phone] = {}
 
     async def load(self) -> Self:
-        async with self._entries() as watcher:
-            async for entry in watcher:
-                if entry is None:  # it has said all that there was
-                    break
-                if entry.operation is None:
-                    self._read(entry)
-                else:
+        async with watching(self._link.log, PHONES) as entries:
+            async for entry in entries.held():
+                if entry.operation is not None:
+                    self.phones.pop(_client_of(entry.key), None)
                     await self._clear(entry)
+                elif (phone := _read(entry)) is not None:
+                    self.phones[phone.client] = phone
         return self
-
-    def _read(self, entry: KeyValue.Entry) -> None:
-        try:
-            phone = _phone.decode(entry.value or b"")
-        except (msgspec.DecodeError, UnicodeError) as error:
-            logger.warning("what was known of a phone cannot be read: %s", error)
-        else:
-            phone.revision = entry.revision or 0
-            self.phones[phone.client] = phone
 
     async def save(self, phone: Phone) -> None:
         """On disk when it returns. What is of a client that was forgotten meanwhile is not: `Forgotten`."""
@@ -136,7 +133,7 @@ class Register:
                         phone.revision = await bucket.update(key_of(phone.client), content, last=phone.revision)
                         break
                     except stream_errors.KeyWrongLastSequenceError:
-                        phone.revision = await _revision(bucket, phone)
+                        await _find(bucket, phone)
             self.phones[phone.client] = phone
 
     # ---- clients that are forgotten --------------------------------------------------------------
@@ -151,14 +148,9 @@ class Register:
             await asyncio.sleep(AGAIN)
 
     async def _follow(self, forget: Callable[[str], Awaitable[None]]) -> None:
-        log = self._link.log
-        async with self._entries(meta_only=True) as watcher:
-            while not log.lost.is_set():
-                try:
-                    entry = await watcher.updates(LOOK)  # type: ignore[no-untyped-call]
-                except client_errors.TimeoutError:
-                    continue
-                if entry is not None and entry.operation is not None:
+        async with watching(self._link.log, PHONES, meta_only=True) as entries:
+            async for entry in entries.changes():
+                if entry.operation is not None:
                     await self._forget(entry, forget)
 
     async def _forget(self, entry: KeyValue.Entry, forget: Callable[[str], Awaitable[None]]) -> None:
@@ -194,17 +186,6 @@ class Register:
             except stream_errors.NotFoundError:
                 return 0
 
-    # ---- the bucket ------------------------------------------------------------------------------
-
-    @asynccontextmanager
-    async def _entries(self, *, meta_only: bool = False) -> AsyncIterator[KeyValue.KeyWatcher]:
-        with explained(self._link.url, PHONES):
-            watcher = await (await self._bucket()).watchall(meta_only=meta_only)
-            try:
-                yield watcher
-            finally:
-                await watcher.stop()  # type: ignore[no-untyped-call]
-
     async def _bucket(self) -> KeyValue:
         log = self._link.log
         if self._opened is None or self._opened[0] is not log:
@@ -212,14 +193,30 @@ class Register:
         return self._opened[1]
 
 
-async def _revision(bucket: KeyValue, phone: Phone) -> int:
-    """Of what is on disk, if it is not what was thought. Nobody else writes there, but an answer may have been lost."""
+async def _find(bucket: KeyValue, phone: Phone) -> None:
+    """What is on disk, if it is not what was thought. Nobody else writes there, but an answer may have been lost; and
+    one that was not known to be there must not be forgotten for what is new."""
     try:
-        return (await bucket.get(key_of(phone.client))).revision or 0
+        found = await bucket.get(key_of(phone.client))
     except stream_errors.KeyNotFoundError as error:
         if phone.revision:
             raise Forgotten(f"{phone.client!r} was forgotten") from None
-        return (error.entry.revision or 0) if error.entry is not None else 0
+        phone.revision = (error.entry.revision or 0) if error.entry is not None else 0
+        return
+    known = None if phone.revision else _read(found)
+    if known is not None:
+        phone.join(known)
+    phone.revision = found.revision or 0
+
+
+def _read(entry: KeyValue.Entry) -> Phone | None:
+    try:
+        phone = _phone.decode(entry.value or b"")
+    except (msgspec.DecodeError, UnicodeError) as error:
+        logger.warning("what was known of a phone cannot be read: %s", error)
+        return None
+    phone.revision = entry.revision or 0
+    return phone
 
 
 def _client_of(key: str) -> str:
