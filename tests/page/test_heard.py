@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 from playwright.sync_api import Browser, Page, Request, Response, Route, expect
 
@@ -73,6 +74,27 @@ def test_whoever_is_in_something_since_long_is_green(browser: Browser, city: Cit
         expect(page.locator("#who-list li", has_text=cab)).not_to_have_class(re.compile("inside"))
         assert len(together) == QUESTIONS * 2 + 1
         assert max(together) <= QUESTIONS, "a broker has others to answer, too"
+
+
+def test_whoever_has_been_in_something_for_long_enough_is_green(browser: Browser, city: City) -> None:
+    """And not whoever has not, of whom nothing would be told if they went."""
+    ann, bus, cab = fresh("ann"), fresh("bus"), fresh("cab")
+    token = city.enrol(ann)
+    city.publish(bus, cab)
+    city.subscribe(ann, "short", f"{HALL} DWELL 10 ms")
+    city.subscribe(ann, "long", f"{HALL.replace('300', '900')} DWELL 1 h")
+    city.move(bus, *MIDDLE)
+    city.move(cab, MIDDLE[0] + 0.005, MIDDLE[1])
+    while not city.say("GET", "explain/short", ann)["explanations"][0]["told"]:
+        time.sleep(0.05)
+    with looking(browser, city, DESKTOP) as page:
+        with_param(page, "notifications", "since", "2100-01-01T00:00:00Z")
+        with page.expect_response("**/v1/explain/long"):
+            enter(page, city, token)
+        expect(log(page).get_by_role("listitem")).to_have_count(0)
+        show(page, "Who")
+        expect(page.locator("#who-list li", has_text=bus)).to_have_class(re.compile("inside"))
+        expect(page.locator("#who-list li", has_text=cab)).not_to_have_class(re.compile("inside"))
 
 
 def test_what_is_new_is_read_out_whatever_tab_is_open(browser: Browser, city: City) -> None:

@@ -105,3 +105,54 @@ def test_a_stream_goes_on_after_a_fault_of_the_gateway(browser: Browser, city: C
         }""",
     )
     assert heard == ["away", "live", "one", "away", "no such cursor"]
+
+
+def test_the_past_and_the_present_agree_on_who_is_in_what(browser: Browser, city: City) -> None:
+    """Of two publications of one client, and of two whom one met, one may go."""
+    green = found(
+        browser,
+        city,
+        """async () => {
+            const { Past } = await import('/map/past.js');
+            const { Movers } = await import('/map/movers.js');
+            let second = 0;
+            const told = (kind, publisher, data) => {
+                const time = Date.UTC(2026, 0, 1, 0, 0, ++second);
+                const why = { fixes: { '&': { x: 0, y: 0, time: time * 1000 } } };
+                return { id: String(second), type: `nearcast.${kind}`, time: new Date(time).toISOString(),
+                    data: { kind, publisher, subscription: 'hall', why, ...data } };
+            };
+            const events = [
+                told('enter', 'shop', { publication: 'pizza' }),
+                told('enter', 'shop', { publication: 'coffee' }),
+                told('enter', 'bo', { publication: 'me', peer: 'cy' }),
+                told('enter', 'bo', { publication: 'me', peer: 'di' }),
+                told('enter', 'ed', { publication: 'me', peer: 'di' }),
+                told('leave', 'shop', { publication: 'pizza' }),
+                told('leave', 'bo', { publication: 'me', peer: 'cy' }),
+                told('leave', 'bo', { publication: 'me', peer: 'di' }),
+            ];
+            const nothing = () => {};
+            const past = new Past({ signal: new AbortController().signal, get: async () => ({ events, next: null }) }, {
+                onOpen: nothing, onClose: nothing, onTime: nothing, onMark: nothing, onPick: nothing, placeOf: nothing,
+            });
+            await past.load();
+            const { pairs } = new Movers();
+            return events.map((event) => {
+                document.querySelector('#past-next').click();
+                pairs.heard(event);
+                const then = past.drawn().filter(({ isInside }) => isInside).map(({ name }) => name);
+                return [then, ['shop', 'bo', 'cy', 'di', 'ed'].filter((name) => pairs.has(name))];
+            });
+        }""",
+    )
+    assert green == [
+        [["shop"], ["shop"]],
+        [["shop"], ["shop"]],
+        [["shop", "bo"], ["shop", "bo", "cy"]],
+        [["shop", "bo"], ["shop", "bo", "cy", "di"]],
+        [["shop", "bo", "ed"], ["shop", "bo", "cy", "di", "ed"]],
+        [["shop", "bo", "ed"], ["shop", "bo", "cy", "di", "ed"]],
+        [["shop", "bo", "ed"], ["shop", "bo", "di", "ed"]],
+        [["shop", "ed"], ["shop", "di", "ed"]],
+    ]

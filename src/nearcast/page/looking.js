@@ -73,7 +73,7 @@ export class Looking {
       onPick: ({ client }) => this.zones.isDrawing || this.pick(client),
     });
     this.zones = new Zones(api, map, {
-      onRemoved: (id) => (this.movers.dropped(id), this.scene.wake()),
+      onRemoved: (id) => (this.movers.pairs.dropped(id), this.scene.wake()),
       onExplain: (id) => this.explainer.subscription(id),
     });
     this.explainer = new Explainer(api, this.zones);
@@ -276,7 +276,7 @@ export class Looking {
     const shown = [];
     const today = Date.now();
     for (const mover of this.movers.all.values()) {
-      mover.isInside = this.movers.isInside(mover.name);
+      mover.isInside = this.movers.pairs.has(mover.name);
       mover.alpha = clearness(today - mover.time);
       shown.push(mover);
     }

@@ -2,6 +2,7 @@
 // glides from where it is shown to where it was seen, so that movement looks like movement.
 
 import { unrolled } from "./earth.js";
+import { Pairs } from "./pairs.js";
 
 const TRAIL = 24;
 const GLIDE = [300, 4000];
@@ -70,8 +71,8 @@ export class Movers {
   all = new Map();
   /** There are more than those. */
   isCut = false;
-  /** What is told of each now: the subscriptions (and regions) that it is in. */
-  #inside = new Map();
+  /** What is told of each now. */
+  pairs = new Pairs();
 
   /** `centreOf` says where a place is, for those who only say in which they are; `isSmooth` whether to glide. */
   constructor({ centreOf = () => null, isSmooth = () => true, isEarth = true } = {}) {
@@ -121,37 +122,6 @@ export class Movers {
     const angle = ((hash % 360) * Math.PI) / 180;
     const far = 0.15 + ((hash >>> 9) % 100) / 250;
     return [found.at[0] + Math.cos(angle) * far * found.width, found.at[1] + Math.sin(angle) * far * found.height];
-  }
-
-  // ---- what they are in --------------------------------------------------------------------
-
-  /** Note an enter, a leave or a snapshot. */
-  noted({ kind, publisher, publication, subscription, region, peer }) {
-    const pair = JSON.stringify([subscription, publication, region, peer]);
-    for (const name of [publisher, peer]) {
-      if (!name) continue;
-      const known = this.#inside.get(name) ?? new Set();
-      if (kind === "leave") known.delete(pair);
-      else if (kind === "enter" || kind === "snapshot") known.add(pair);
-      if (known.size > 0) this.#inside.set(name, known);
-      else this.#inside.delete(name);
-    }
-  }
-
-  /** A subscription that is no more has nobody in it. */
-  dropped(subscription) {
-    for (const [name, known] of this.#inside) {
-      for (const pair of known) if (JSON.parse(pair)[0] === subscription) known.delete(pair);
-      if (known.size === 0) this.#inside.delete(name);
-    }
-  }
-
-  forgetInside() {
-    this.#inside.clear();
-  }
-
-  isInside(name) {
-    return this.#inside.has(name);
   }
 
   isMovingAt(now) {

@@ -4,6 +4,7 @@ import { Latest, byId, colour, countText, exactText, icon, say, timeText } from 
 import { unrolled } from "./earth.js";
 import { eventRow } from "./events.js";
 import { KNOWN, clearness } from "./movers.js";
+import { Pairs } from "./pairs.js";
 import { fixesOf, kindOf, millisOf } from "./told.js";
 
 const PAGE = 1000;
@@ -243,21 +244,14 @@ export class Past {
 
   #insideNow() {
     const count = this.#countTo(this.#now);
-    if (this.#insideAt?.count !== count) this.#insideAt = { count, names: this.#insideAfter(count) };
-    return this.#insideAt.names;
+    if (this.#insideAt?.count !== count) this.#insideAt = { count, pairs: this.#insideAfter(count) };
+    return this.#insideAt.pairs;
   }
 
   #insideAfter(count) {
-    const inside = new Map();
-    for (const event of this.#events.slice(0, count)) {
-      const { subscription, publisher, region } = event.data;
-      const pair = `${subscription}\n${region ?? ""}`;
-      const known = inside.get(publisher) ?? new Set();
-      if (kindOf(event) === "leave") known.delete(pair);
-      else if (["enter", "snapshot"].includes(kindOf(event))) known.add(pair);
-      inside.set(publisher, known);
-    }
-    return new Set([...inside].filter(([, known]) => known.size > 0).map(([name]) => name));
+    const pairs = new Pairs();
+    for (const event of this.#events.slice(0, count)) pairs.heard(event);
+    return pairs;
   }
 
   /** How much happened when, above the slider. */

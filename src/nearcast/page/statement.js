@@ -27,7 +27,7 @@ export function inside(shape, { where = "", dwell = 0 } = {}) {
 
 /** The shapes that a statement names, with the range of floors of each; what is inside quotes is none. */
 export function shapesIn(text) {
-  const bare = text.replace(TEXT, (found) => " ".repeat(found.length));
+  const bare = bareOf(text);
   const shapes = [];
   for (const found of bare.matchAll(/\b(POINT|DISC|BOX|POLYGON|MULTIPOLYGON)\s*\(/gi)) {
     const start = found.index + found[0].length;
@@ -38,6 +38,11 @@ export function shapesIn(text) {
   }
   return shapes;
 }
+
+const bareOf = (text) => text.replace(TEXT, (found) => " ".repeat(found.length));
+
+/** Whether what a statement matches is not only a matter of now. */
+export const hangsOnThePast = (text) => /\b(?:DWELL|HYSTERESIS)\b/i.test(bareOf(text));
 
 function closing(text, from) {
   let depth = 1;

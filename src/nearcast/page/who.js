@@ -32,7 +32,7 @@ export class Who {
     if (byId("who-count").textContent !== count) byId("who-count").textContent = count;
     const some = found.slice(0, LISTED);
     const rows = new Map(some.map((mover) => [mover.name, this.#rows.get(mover.name) ?? this.#row(mover.name)]));
-    for (const mover of some) fill(rows.get(mover.name), mover, this.#movers.isInside(mover.name));
+    for (const mover of some) fill(rows.get(mover.name), mover, this.#movers.pairs.has(mover.name));
     arrange(byId("who-list"), [...rows.values()]);
     this.#rows = rows;
   }
