@@ -21,6 +21,9 @@ import httpx
 from nearcast.bench.endpoints import Asked, Endpoint
 from nearcast.gateway.call import Settings
 from nearcast.log.server import NatsServer
+from nearcast.webhooks.policy import Policy
+from nearcast.webhooks.service import Service
+from nearcast.webhooks.service import Settings as HookSettings
 from tests.gateway.running import Door, Teller, fresh, gateway, teller
 
 PATIENCE = 20.0
@@ -42,6 +45,19 @@ def delivering(url: str, *options: str, private: bool = True, **env: str) -> Ite
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@asynccontextmanager
+async def serving(url: str) -> AsyncIterator[None]:
+    """The same in this process, where what it uses can be made to fail. It tries twice."""
+    settings = HookSettings(private=True, timeout=1, policy=Policy(attempts=2, refusals=2, first=0.02))
+    service = Service(url, "here", settings)
+    running = asyncio.create_task(service.run())
+    try:
+        yield
+    finally:
+        service.end()
+        await running
 
 
 @dataclass

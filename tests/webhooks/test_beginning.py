@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import msgspec
 import pytest
 
@@ -16,23 +12,8 @@ from nearcast.log.client import Log
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import HOOKS
 from nearcast.webhooks.cursors import HookCursors
-from nearcast.webhooks.policy import Policy
-from nearcast.webhooks.service import Service, Settings
 from tests.log.hasty import hasty
-from tests.webhooks.running import event_of, ids, scene, status, until, until_true
-
-
-@asynccontextmanager
-async def serving(url: str) -> AsyncIterator[None]:
-    """In this process."""
-    settings = Settings(private=True, timeout=1, policy=Policy(attempts=2, refusals=2, first=0.02))
-    service = Service(url, "here", settings)
-    running = asyncio.create_task(service.run())
-    try:
-        yield
-    finally:
-        service.end()
-        await running
+from tests.webhooks.running import event_of, ids, scene, serving, status, until, until_true
 
 
 async def keep(log: Log, number: str) -> None:

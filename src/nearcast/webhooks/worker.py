@@ -287,10 +287,12 @@ class Worker:
         return was_paused
 
     async def _pause(self, reason: str) -> None:
-        hook = self.hook
+        """It does not wait before it is written that it does: nobody would know that it is to be resumed."""
+        hook, why = self.hook, f"the endpoint {reason}"
+        await self._tools.hooks.pause(self.client, hook.id, why, hook.number)
         logger.info("webhook %s is paused: %s", hook.number, reason)
-        self.hook = msgspec.structs.replace(hook, paused=f"the endpoint {reason}")
-        await self._tools.hooks.pause(self.client, hook.id, f"the endpoint {reason}", hook.number)
+        if self.hook == hook:  # and was not resumed since
+            self.hook = msgspec.structs.replace(hook, paused=why)
 
     # ---- dead letters ----------------------------------------------------------------------------
 
