@@ -156,3 +156,49 @@ def test_the_past_and_the_present_agree_on_who_is_in_what(browser: Browser, city
         [["shop", "bo", "ed"], ["shop", "bo", "di", "ed"]],
         [["shop", "ed"], ["shop", "di", "ed"]],
     ]
+
+
+def test_layers_are_drawn_in_the_colours_that_are_listed(browser: Browser, city: City) -> None:
+    """Whichever comes first; and one that has become too many to draw is drawn no more."""
+    with looking(browser, city, DESKTOP) as page:
+        page.goto(f"{city.url}/map")
+        page.locator("#entry").wait_for()
+        page.evaluate(
+            """async () => {
+                const { Regions } = await import('/map/regions.js');
+                const { makeMap } = await import('/map/ground.js');
+                const { signal } = new AbortController();
+                globalThis.counts = { 'layers/a': 1, 'layers/b': 1, 'layers/c': 1 };
+                const answers = {
+                    layers: () => ({ layers: ['a', 'b', 'c'].map(
+                        (name) => ({ name, regions: counts[`layers/${name}`] })) }),
+                    places: () => ({ features: [] }),
+                    staying: () => ({ features: [] }),
+                };
+                let release;
+                const late = new Promise((done) => (release = done));
+                const features = (door) => [{ type: 'Feature', id: door, properties: { door, radius: 10 },
+                    geometry: { type: 'Point', coordinates: [0, 0] } }];
+                const get = async (door) => {
+                    if (answers[door]) return answers[door]();
+                    if (door === 'layers/a') await late;
+                    if (door === 'layers/c') setTimeout(release, 50);
+                    return { features: features(door) };
+                };
+                const map = makeMap('earth', {}, signal);
+                const regions = new Regions({ get, signal }, map, {});
+                globalThis.load = async () => {
+                    await regions.load();
+                    const plain = (colour) => Object.assign(new Option().style, { background: colour }).background;
+                    const drawn = {};
+                    map.eachLayer(({ feature, options }) => feature && (drawn[feature.id] = plain(options.color)));
+                    const swatches = document.querySelectorAll('#layer-list .swatch');
+                    return [Array.from(swatches, (one) => one.style.background), Object.keys(counts).map((door) => drawn[door] ?? '')];
+                };
+            }"""
+        )
+        listed, drawn = page.evaluate("globalThis.load()")
+        assert listed == drawn
+        assert len({*listed}) == 3
+        fewer, drawn = page.evaluate("(globalThis.counts['layers/a'] = 100_000, globalThis.load())")
+        assert fewer == drawn == ["", *listed[1:]]

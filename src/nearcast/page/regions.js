@@ -50,10 +50,11 @@ export class Regions {
     this.#rooms = roomsOf(places.features);
     this.#features.set(STAYING, staying.features);
     this.layers = layers.layers;
+    const few = this.layers.filter((layer) => layer.regions <= DRAWN);
     for (const name of this.#features.keys()) {
-      if (name.startsWith("layer:") && !this.layers.some((layer) => `layer:${layer.name}` === name)) this.#features.delete(name);
+      if (name.startsWith("layer:") && !few.some((layer) => `layer:${layer.name}` === name)) this.#features.delete(name);
     }
-    await Promise.all(this.layers.filter((layer) => layer.regions <= DRAWN).map((layer) => this.#loadLayer(layer)));
+    await Promise.all(few.map((layer) => this.#loadLayer(layer)));
     this.#findFloors();
     this.#list();
     this.#draw();
@@ -149,9 +150,8 @@ export class Regions {
   #draw() {
     for (const group of this.#drawn.values()) group.remove();
     this.#drawn.clear();
-    let number = 0;
     for (const [name, features] of this.#features) {
-      const tint = this.#tint(name, name.startsWith("layer:") ? number++ : 0);
+      const tint = this.#tint(name);
       if (this.shown.get(name) === false || features.length === 0) continue;
       const group = L.geoJSON(features, {
         pane: "regions",
@@ -180,20 +180,22 @@ export class Regions {
     if (name === STAYING) layer.on("click", () => this.onPick(properties));
   }
 
-  #tint(name, number) {
+  /** Layers have their colours in the order in which they are listed, whichever came first. */
+  #tint(name) {
     if (name === PLACES) return colour("place");
-    return name === STAYING ? colour("staying") : colour(`layer-${(number % PALETTE) + 1}`);
+    if (name === STAYING) return colour("staying");
+    const number = this.layers.findIndex((layer) => `layer:${layer.name}` === name);
+    return colour(`layer-${(number % PALETTE) + 1}`);
   }
 
   // ---- what is shown -----------------------------------------------------------------------
 
   #list() {
     const rows = [];
-    let number = 0;
     for (const layer of this.layers) {
       const name = `layer:${layer.name}`;
       const many = layer.regions > DRAWN ? "too many to draw" : countText(layer.regions, "region");
-      rows.push(this.#row(name, layer.name, many, this.#features.has(name) ? this.#tint(name, number++) : null));
+      rows.push(this.#row(name, layer.name, many, this.#features.has(name) ? this.#tint(name) : null));
     }
     const [places, staying] = [this.#features.get(PLACES), this.#features.get(STAYING)];
     if (places.length > 0) rows.push(this.#row(PLACES, "Places", countText(places.length, "place"), this.#tint(PLACES)));
