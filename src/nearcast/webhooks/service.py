@@ -272,11 +272,15 @@ class Term:
     def _end(self, number: str) -> None:
         """Of one that was removed nothing stays."""
         _, task = self._workers.pop(number)
-        task.cancel()
         self._tested.pop(number, None)
-        cleaning = asyncio.create_task(self._remove(number))
+        cleaning = asyncio.create_task(self._end_and_remove(number, task))
         self._cleaning.add(cleaning)
         cleaning.add_done_callback(self._cleaning.discard)
+
+    async def _end_and_remove(self, number: str, task: asyncio.Task[None]) -> None:
+        """One that still wrote would bring back what goes."""
+        await end(task)
+        await self._remove(number)
 
     async def _work(self, worker: Worker) -> None:
         """One webhook's trouble is not the others'; only that another process delivers ends them all."""
@@ -284,7 +288,8 @@ class Term:
             try:
                 await worker.run()
             except Overtaken:
-                self._over.set()
+                if worker.hook.number in self._workers:  # of one that was removed the cursor goes
+                    self._over.set()
                 return
             except NearcastError as error:
                 logger.warning("webhook %s: %s", worker.hook.number, error)
