@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from nats.js.object_store import ObjectStore
 from websockets.exceptions import InvalidStatus
 
 from nearcast.broker.weighing import FOUND, MEASURED, Most, Scales
 from nearcast.errors import GatewayError, OpError
-from nearcast.gateway import call, server
+from nearcast.gateway import call, outbox, server
 from nearcast.gateway.ask import Broker
 from nearcast.gateway.call import Settings
 from nearcast.gateway.limits import InHand, Rates
+from nearcast.gateway.outbox import Page
 from nearcast.gateway.seal import Seal
 from nearcast.language.parse import parse_publication, parse_subscription
+from nearcast.log.server import NatsServer
 from nearcast.match.kernel import Kernel
 from nearcast.model import op as ops
 from nearcast.model.statement import Publication
@@ -421,6 +425,20 @@ def test_so_much_of_a_client_is_in_hand() -> None:
         with pytest.raises(GatewayError, match="at most 10 bytes"):
             first.add(3)
     assert not in_hand.counts
+    with in_hand.request("ann") as first:
+        first.expect(25)
+        first.answer(25)
+        with in_hand.request("ann") as second:
+            with pytest.raises(GatewayError, match="at most 10 bytes"):
+                second.expect(1)
+            with pytest.raises(GatewayError, match="at most 10 bytes"):
+                second.answer(2)
+        with in_hand.request("bob") as other:
+            other.answer(10)
+    with in_hand.request("ann") as first:
+        first.expect(5)
+        with pytest.raises(GatewayError, match="at most 10 bytes"):
+            first.answer(11)
     assert not in_hand.sizes
 
 
@@ -443,6 +461,65 @@ async def test_questions_of_a_client_wait_for_each_other(live: Live, monkeypatch
         answers = await asyncio.gather(*(ann.get("/v1/clients") for _ in range(20)))
         assert {answer.status_code for answer in answers} == {200}
         assert most == call.QUESTIONS
+
+
+async def test_a_layer_counts_before_it_is_read(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is larger than all that may be in hand can be read, by itself; and one after the other."""
+    monkeypatch.setattr(call, "BODIES", 10_000)
+    reading, most, get = 0, 0, ObjectStore.get
+
+    async def slowly(self: ObjectStore, name: str, *how: Any, **more: Any) -> ObjectStore.ObjectResult:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        try:
+            await asyncio.sleep(0.2)
+            return await get(self, name, *how, **more)
+        finally:
+            reading -= 1
+
+    name = fresh("zones")
+    ring = [[math.cos(n * math.tau / 1000), math.sin(n * math.tau / 1000)] for n in range(1000)]
+    disc = {"type": "Polygon", "coordinates": [[*ring, ring[0]]]}
+    zone = {"type": "Feature", "id": "z", "properties": {}, "geometry": disc}
+    async with gateway(live.url, Settings(rate=1)) as door:
+        boss, ann, bob = [await door.client(name) for name in ("operator", fresh("ann"), fresh("bob"))]
+        stored = await boss.put(f"/v1/layers/{name}", json={"type": "FeatureCollection", "features": [zone]})
+        assert stored.status_code == 200, stored.text
+        monkeypatch.setattr(ObjectStore, "get", slowly)
+        answers = await asyncio.gather(*(client.get(f"/v1/layers/{name}") for client in (ann, ann, bob)))
+        found = [answer for answer in answers if answer.status_code == 200]
+        assert [answer.status_code for answer in answers].count(429) == 1
+        assert answers[2] in found
+        assert len(found[0].content) > 30_000
+        assert most == 1
+        again = await ann.get(f"/v1/layers/{name}")
+        assert (again.status_code, "ops a second" in again.json()["detail"]) == (429, True), "it counts by its size"
+        assert (await boss.get(f"/v1/layers/{name}")).status_code == 200
+
+
+async def test_dead_letters_are_read_a_few_at_a_time(server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, most, sizes, read = 0, 0, set(), outbox.read_page
+
+    async def slowly(*what: Any, size: int) -> Page:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        sizes.add(size)
+        try:
+            await asyncio.sleep(0.05)
+            return await read(*what, size=size)
+        finally:
+            reading -= 1
+
+    monkeypatch.setattr("nearcast.gateway.letters.read_page", slowly)
+    async with gateway(server.url, Settings(private=True)) as door:
+        ann = await door.client("ann")
+        made = await ann.put("/v1/webhooks/hook", json={"url": "http://127.0.0.1:9/"})
+        assert made.status_code == 200, made.text
+        answers = await asyncio.gather(*(ann.get("/v1/webhooks/hook/dead") for _ in range(10)))
+        assert {answer.status_code for answer in answers} == {200}
+    assert (most, sizes) == (call.LETTERS, {2**20})
 
 
 async def test_a_body_has_to_come(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,7 +158,7 @@ class _Door:
                 held = stack.enter_context(gateway.holding(who))
                 response = await way.door(Call(gateway, request, who, held))
                 if held is not None:
-                    held.add(len(response.body))
+                    held.answer(len(response.body))
             except ClientDisconnect:
                 return
             except Exception as error:  # noqa: BLE001  # whatever it is, the client is told in the same form

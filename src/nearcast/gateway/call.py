@@ -45,7 +45,8 @@ BRIEF = 512
 WRITTEN = 16
 """of a longer one so many more count as another, since reading it takes as long as several fixes."""
 BYTES = 4096
-"""Bytes of a body that count as another request: to read it takes time, whatever is in it."""
+"""Bytes of a body that count as another request: to read it takes time, whatever is in it. So many of a layer that is
+read count as another op."""
 MICROS_OF_OP = 100
 """A question counts as one op, and as one more for each so many microseconds that a broker took for it. So a client has
 a tenth of a broker's time for questions, by what it may do in a second."""
@@ -57,6 +58,9 @@ HASTE, SLOWEST = 20.0, 2**15
 """Seconds for a body to come, and the bytes of a larger one that come in each further second, at least."""
 LOOK = 1.0
 """Seconds between two looks at whether those who listen may still."""
+LETTERS = 3
+"""Pages of dead letters that are read at the same time, by the connection that also writes. A server hangs up on one
+that has 64 MiB on its way, and a layer may take half of that."""
 JSON = "application/json"
 _encoder = msgspec.json.Encoder()
 
@@ -124,6 +128,7 @@ class Gateway:
     _guests: WeakKeyDictionary[Feed, Identity] = field(default_factory=WeakKeyDictionary)
     """Who listens."""
     in_hand: InHand = field(default_factory=lambda: InHand(REQUESTS, BODIES))
+    reading_letters: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LETTERS))
     _asking: WeakValueDictionary[str, asyncio.Semaphore] = field(default_factory=WeakValueDictionary)
     """Of clients that ask a broker something."""
     _turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -145,6 +150,10 @@ class Gateway:
         """Before it is read."""
         if not who.is_operator:
             self.requests.take(who.client, min(size // BYTES, self.requests.at_once))
+
+    def count_bytes(self, who: Identity, size: int) -> None:
+        """Of what is read for someone, before it is, as ops."""
+        self.count(who, min(1 + size // BYTES, self.rates.at_once))
 
     @contextmanager
     def holding(self, who: Identity) -> Iterator[Held | None]:
@@ -288,6 +297,12 @@ class Call:
     def named(self, field: str) -> str:
         """A part of the path."""
         return str(self.request.path_params[field])
+
+    def expect(self, size: int) -> None:
+        """That an answer will be so large, which is refused if too much is in hand."""
+        self.gateway.count_bytes(self.who, size)
+        if self._held is not None:
+            self._held.expect(size)
 
     def number(self, field: str, default: int, least: int = 0, most: int = 2**63) -> int:
         try:

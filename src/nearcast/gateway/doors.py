@@ -271,7 +271,7 @@ async def get_layer(call: Call) -> Response:
     """As it was uploaded; if it came by ops, as the broker has it."""
     name = call.named("name")
     try:
-        found = await call.gateway.layers.get(name)
+        stored = await call.gateway.layers.find(name)
     except GatewayError as missing:
         if missing.status != 404:
             raise
@@ -279,6 +279,9 @@ async def get_layer(call: Call) -> Response:
             found = await call.gateway.ask(call.who, "layer", layer=name)
         except GatewayError as error:
             raise (error if error.status == 503 else missing) from None
+    else:
+        call.expect(stored.size)
+        found = await call.gateway.layers.read(stored)
     return Response(found, media_type="application/geo+json")
 
 

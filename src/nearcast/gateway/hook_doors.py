@@ -191,7 +191,8 @@ async def get_dead(call: Call) -> Response:
     hook = await call.gateway.hooks.find(call.client, call.named("id"))
     seal, most = call.gateway.hub.seal, call.number("limit", LISTED, 1, LISTED)
     after = seal.known(call.query.get("after", BEGINNING))
-    found = await (await _letters(call)).read(hook.number, after, most)
+    async with call.gateway.reading_letters:
+        found = await (await _letters(call)).read(hook.number, after, most)
     letters = [_Dead(**msgspec.structs.asdict(letter), cursor=seal.event(place)) for place, letter in found.letters]
     return answer(DeadLetters(letters, None if found.is_last else letters[-1].cursor))
 

@@ -14,7 +14,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from hashlib import sha256
-from typing import Any
+from io import BytesIO
+from typing import Any, NamedTuple
 
 import msgspec
 from nats.js import errors as stream_errors
@@ -30,8 +31,10 @@ from nearcast.log.subjects import LAYER_NAMES, LAYERS
 from nearcast.model.geojson import layer_from_geojson, layer_to_geojson
 from nearcast.model.layer import Layer
 
-__all__ = ["Layers", "Stored"]
+__all__ = ["Content", "Layers", "Stored"]
 
+HASTE = 20.0
+"""Seconds for one to be read, after which the next has its turn: its connection may be gone."""
 DROPS = 1000
 """Regions that one op drops."""
 _encoder = msgspec.json.Encoder()
@@ -46,9 +49,17 @@ class Stored(msgspec.Struct):
     """Of the packet that ends it; 0 while it is being written."""
 
 
+class Content(NamedTuple):
+    """Where the GeoJSON of a layer is, and how many bytes it has."""
+
+    hash: str
+    size: int
+
+
 class Layers:
     def __init__(self, link: Link, committer: Committer, broker: Broker) -> None:
         self._link, self._committer, self._broker = link, committer, broker
+        self._reading = asyncio.Lock()
 
     async def put(self, name: str, data: Any, time: str | float) -> Stored:
         """Make a layer what the GeoJSON says."""
@@ -74,13 +85,18 @@ class Layers:
             await names.update(_key(name), _encoder.encode(new), last=revision)
         return new
 
-    async def get(self, name: str) -> bytes:
-        """The GeoJSON of a layer."""
+    async def find(self, name: str) -> Content:
+        """The GeoJSON of a layer, which has yet to be read."""
         with explained(self._link.url, LAYERS):
             known, _ = await _record(await self._names(), name)
             if known is None:
                 raise GatewayError(404, f"no layer {name!r} was uploaded")
-            return await self._content(await self._objects(), known.hash)
+            info = await (await self._objects()).get_info(known.hash)
+            return Content(known.hash, info.size or 0)
+
+    async def read(self, content: Content) -> bytes:
+        with explained(self._link.url, LAYERS):
+            return await self._content(await self._objects(), content.hash)
 
     @asynccontextmanager
     async def disowned(self, names: Iterable[str]) -> AsyncIterator[None]:
@@ -148,7 +164,12 @@ class Layers:
             return await jetstream.create_object_store(LAYERS)
 
     async def _content(self, objects: ObjectStore, found: str) -> bytes:
-        return (await objects.get(found)).data or b""
+        """One after the other: it comes by the connection that also writes, on which a server hangs up if too much is
+        on its way. In one piece, since a text that grows is copied with each piece that comes."""
+        content = BytesIO()
+        async with self._reading, asyncio.timeout(HASTE):
+            await objects.get(found, writeinto=content)
+        return content.getvalue()
 
 
 def _read(name: str, data: Any) -> tuple[Layer, bytes]:

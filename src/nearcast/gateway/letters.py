@@ -8,7 +8,7 @@ import msgspec
 from nats.js import JetStreamContext, api
 from nats.js import errors as stream_errors
 
-from nearcast.gateway.outbox import read_page
+from nearcast.gateway.outbox import PAGE_BYTES, read_page
 from nearcast.log.client import Log
 from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.subjects import LETTER_SUBJECTS, LETTERS, letter_subject
@@ -21,7 +21,6 @@ BYTES = 256 * 2**20
 """Of all letters."""
 AGE = 30 * 24 * 3600.0
 """Seconds for which one is kept."""
-PAGE_BYTES = 4 * 2**20
 _NO_SUCH = 10043
 """Error of a server: there is no message of that sequence."""
 _encoder = msgspec.json.Encoder()

@@ -63,6 +63,8 @@ class Held:
     _of: InHand
     _client: str
     size: int = 0
+    _expected: int = 0
+    """Of them, bytes of the answer that were counted before it was made."""
 
     def add(self, size: int) -> None:
         """More bytes of its body or its answer, unless those of all of the client's are too many then."""
@@ -71,6 +73,20 @@ class Held:
         if self._of.sizes[self._client] > self._of.most_bytes:
             reason = f"at most {self._of.most_bytes:,} bytes of a client are in hand at once; send one after another"
             raise GatewayError(429, reason, retry_after=1)
+
+    def expect(self, size: int) -> None:
+        """The bytes of an answer, before it is made. However large it is, it may be in hand if nothing else is."""
+        self._expected += size
+        if self._of.sizes[self._client] > self.size:
+            self.add(size)
+        else:
+            self._of.sizes[self._client] += size
+            self.size += size
+
+    def answer(self, size: int) -> None:
+        """The bytes of an answer, when it is made."""
+        if size > self._expected:
+            self.add(size - self._expected)
 
 
 class InHand:

@@ -19,7 +19,7 @@ from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.reading import Extent, extent_of
 from nearcast.log.subjects import CURSORS, CUTS, OUT_STREAM, bucket_key, out_subject
 
-__all__ = ["Cursors", "Outbox", "Page", "key_of", "lazy_bucket", "places_of", "read_page", "stored_of"]
+__all__ = ["PAGE_BYTES", "Cursors", "Outbox", "Page", "key_of", "lazy_bucket", "places_of", "read_page", "stored_of"]
 
 WRITING = 64
 """Cursors that are written at the same time."""
