@@ -172,18 +172,24 @@ async def test_a_name_that_leads_elsewhere_later_is_not_followed() -> None:
 
 
 async def test_name_servers_that_are_silent_keep_only_their_own_waiting() -> None:
-    now, silence, asked = [0.0], threading.Event(), []
+    """Also one that was found before, and then was not for once."""
+    now, silence, asked, is_missed = [0.0], threading.Event(), [], False
 
     def lookup(host: str) -> list[Found]:
         asked.append(host)
         if host.startswith("silent"):
             silence.wait(10)
-        if host == "unknown":
+        if host == "unknown" or is_missed:
             raise OSError("not found")
         return [Found(2, "8.8.8.8")]
 
     resolver = Resolver(private=False, lookup=lookup, clock=lambda: now[0])
     await resolver.resolve("well")
+    is_missed = True
+    now[0] = 70.0
+    with pytest.raises(OSError, match="no address is known"):
+        await resolver.resolve("well")
+    is_missed = False
     waiting = [asyncio.ensure_future(resolver.resolve(f"silent{n % 50}")) for n in range(200)]
     await asyncio.sleep(0.1)
     now[0] = 100.0
@@ -192,7 +198,7 @@ async def test_name_servers_that_are_silent_keep_only_their_own_waiting() -> Non
     assert time.monotonic() < began + 1
     silence.set()
     await asyncio.gather(*waiting)
-    assert len(asked) == 2 + 50, "each name is looked up once, whoever waits for it"
+    assert len(asked) == 3 + 50, "each name is looked up once, whoever waits for it"
     for _ in range(3):
         with pytest.raises(OSError, match="no address is known"):
             await resolver.resolve("unknown")

@@ -22,6 +22,8 @@ FRESH = 60.0
 MISSED = 10.0
 """Seconds for which a name that was not found is not looked for again."""
 THREADS = 16
+KEEPS = 3600.0
+"""Seconds for which a name that was found keeps its place among those that are, though it is not found now."""
 KNOWN = 10_000
 """Names that are remembered."""
 
@@ -47,6 +49,8 @@ class _Name:
     def __init__(self) -> None:
         self.found: list[Found] = []
         self.until = 0.0
+        self.known = 0.0
+        """Until when it counts as one that was found before."""
         self.looking: asyncio.Future[list[Found]] | None = None
 
 
@@ -79,7 +83,7 @@ class Resolver:
     async def _look(self, host: str, name: _Name) -> None:
         """Whoever gives up waiting leaves it to the others, and to the next who asks."""
         if name.looking is None:
-            lane = self._known if name.found else self._new
+            lane = self._known if self._clock() < name.known else self._new
             name.looking = asyncio.get_running_loop().run_in_executor(lane, self._lookup, host)
             name.looking.add_done_callback(lambda done: self._take(name, done))
         await asyncio.wait([name.looking])
@@ -88,7 +92,10 @@ class Resolver:
         name.looking = None
         if done.cancelled():
             return
+        now = self._clock()
         if done.exception() is None:
-            name.found, name.until = done.result(), self._clock() + FRESH
+            name.found, name.until = done.result(), now + FRESH
         else:
-            name.found, name.until = [], self._clock() + MISSED
+            name.found, name.until = [], now + MISSED
+        if name.found:
+            name.known = now + KEEPS
