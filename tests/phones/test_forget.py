@@ -21,7 +21,7 @@ from nearcast.log.users import password_of
 from nearcast.phones.register import CURSOR, STREAM, Forgotten, Phone, Register
 from tests.gateway.running import gateway
 from tests.phones.running import Handset, Stage, fresh, location, until
-from tests.phones.test_waypoints import AT_HOME, AWAY, HOME, at_home, has, is_at, subscriptions
+from tests.phones.test_waypoints import AT_HOME, AWAY, HOME, at_home, has, is_at, is_written, subscriptions
 
 
 async def kept(stage: Stage, client: str) -> list[str]:
@@ -31,7 +31,7 @@ async def kept(stage: Stage, client: str) -> list[str]:
         jetstream = log.client.jetstream()
         subjects = {
             f"KV_{PHONES}": f"$KV.{PHONES}.{key_of(client)}",
-            f"KV_{CURSORS}": f"$KV.{CURSORS}.{key_of(CURSOR + client)}",
+            f"KV_{CURSORS}": f"$KV.{CURSORS}.{CURSOR}{key_of(client)}",
             STREAM: f"$MQTT.msgs.owntracks.{client}.>",
         }
         for stream, subject in subjects.items():
@@ -98,6 +98,28 @@ async def test_an_operators_lines_forget_as_well(stage: Stage) -> None:
         answer = await (await door.client("operator")).post("/v1/positions", content=line, headers=headers)
         assert answer.status_code == 202
         await until("nothing is kept", lambda: is_gone(stage, ann))
+
+
+async def test_a_cursor_of_phones_is_no_clients(stage: Stage) -> None:
+    """A client whose name begins as their cursors did would have said what others have heard."""
+    ann = fresh("ann")
+    other, token = f"phones:{ann}", stage.token(ann)
+    async with stage.phones() as phones:
+        with Handset(ann, token, phones.port, name="phone", clean=False) as handset:
+            await at_home(stage, handset, HOME)
+    await stage.say({"op": "move", "client": ann, "lon": AWAY[0], "lat": AWAY[1], "time": time.time() + 1})
+    await until("it is written", lambda: is_written(stage))
+    async with gateway(stage.server.url) as door:
+        client = await door.client(other)
+        at = (await client.get("/v1/notifications")).json()["at"]
+        assert (await client.put("/v1/cursor", json={"cursor": at})).status_code == 200
+        async with stage.phones() as phones:
+            with Handset(ann, token, phones.port, name="phone", clean=False) as handset:
+                assert (await handset.told())["event"] == "leave"
+                await forget(stage, ann)
+                await until("nothing is kept", lambda: is_gone(stage, ann))
+        seal = await door.seal()
+        assert seal.known((await client.get("/v1/cursor")).json()["cursor"]) == seal.known(at) > 0
 
 
 async def test_one_who_is_forgotten_while_the_process_is_away(stage: Stage) -> None:

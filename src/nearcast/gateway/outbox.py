@@ -204,8 +204,9 @@ class Cursors:
     leave it to their cursor hear a little again.
     """
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, link: Link, under: str = "") -> None:
+        """``under`` is what the keys begin with. One with a dot is no client's: no name makes a key that has one."""
+        self._link, self._under = link, under
         self._writing = asyncio.Semaphore(WRITING)
         self._opened: tuple[Log, KeyValue] | None = None
 
@@ -227,17 +228,20 @@ class Cursors:
                 if sequence == known or (sequence < known and not anyway):
                     return
                 try:
-                    await bucket.update(key_of(client), str(sequence).encode(), last=revision)
+                    await bucket.update(self._key(client), str(sequence).encode(), last=revision)
                 except stream_errors.KeyWrongLastSequenceError:
                     continue
                 return
 
     async def _entry(self, bucket: KeyValue, client: str) -> tuple[int, int]:
         try:
-            found = await bucket.get(key_of(client))
+            found = await bucket.get(self._key(client))
         except stream_errors.KeyNotFoundError:
             return 0, 0
         return int(found.value or 0), found.revision or 0
+
+    def _key(self, client: str) -> str:
+        return self._under + key_of(client)
 
     async def _bucket(self) -> KeyValue:
         log = self._link.log

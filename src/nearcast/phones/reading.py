@@ -25,7 +25,7 @@ from nearcast.log.topics import Topic, read_topic
 from nearcast.model.moment import MICROS
 from nearcast.phones.marking import Marking
 from nearcast.phones.messages import ABOUTS, OWN, Heard, NotUnderstood, Scalar, understand
-from nearcast.phones.register import CURSOR, Forgotten, Phone, Register
+from nearcast.phones.register import Forgotten, Phone, Register
 from nearcast.phones.session import Message
 
 __all__ = ["Reading"]
@@ -50,7 +50,7 @@ def _topic(message: Message) -> Topic:
     if len(topic.device) > LONGEST:
         raise NotUnderstood("topic", f"the name of a device has at most {LONGEST} characters")
     try:
-        out_subject(CURSOR + topic.client)
+        out_subject(topic.client)
     except LogError as error:
         raise NotUnderstood("topic", str(error)) from None
     return topic

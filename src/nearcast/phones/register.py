@@ -28,8 +28,8 @@ from nearcast.log.watching import watching
 
 __all__ = ["CURSOR", "MESSAGES", "STREAM", "Device", "Forgotten", "Mark", "Phone", "Register"]
 
-CURSOR = "phones:"
-"""What the names of their cursors begin with: by other doors a client has another one."""
+CURSOR = "phones."
+"""What the keys of their cursors begin with: by other doors a client has another one, and no client has this one."""
 STREAM, MESSAGES = "$MQTT_msgs", "$MQTT.msgs."
 """Where the server keeps messages of QoS 1, and what it puts before their subjects."""
 DEVICES = 20
@@ -167,7 +167,7 @@ class Register:
     async def _clear(self, entry: KeyValue.Entry, last: int | None = None) -> None:
         """Nothing of a client stays: how far it was told, what waits up to a message, and that it was deleted."""
         client = _client_of(entry.key)
-        await self._purge(f"KV_{CURSORS}", f"$KV.{CURSORS}.{key_of(CURSOR + client)}")
+        await self._purge(f"KV_{CURSORS}", f"$KV.{CURSORS}.{CURSOR}{key_of(client)}")
         await self._purge(STREAM, f"{MESSAGES}{subject_of(client)}.>", last)
         await self._purge(f"KV_{PHONES}", f"$KV.{PHONES}.{entry.key}", entry.revision)
 

@@ -28,7 +28,7 @@ from nearcast.log.topics import ROOT
 from nearcast.phones.door import Door, Limits, Upstream
 from nearcast.phones.messages import ABOUTS
 from nearcast.phones.reading import Reading
-from nearcast.phones.register import MESSAGES, STREAM, Register
+from nearcast.phones.register import CURSOR, MESSAGES, STREAM, Register
 from nearcast.phones.session import Session
 from nearcast.phones.telling import Telling, Tools
 
@@ -93,7 +93,7 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
         address = ("127.0.0.1", settings.upstream)
         async with Session(address, login, NAME, TOPICS, reading.take, before) as session:
             say, let_go = reading.say, reading.marking.let_go
-            tools = Tools(register, hub, Cursors(link), session, broker, reading.where, say, let_go)
+            tools = Tools(register, hub, Cursors(link, CURSOR), session, broker, reading.where, say, let_go)
             telling = Telling(tools)
 
             async def forget(client: str) -> None:

@@ -28,7 +28,7 @@ from nearcast.gateway.outbox import Cursors
 from nearcast.log.ending import end
 from nearcast.log.topics import topic_of
 from nearcast.phones.messages import EVENTS, Scalar, transition
-from nearcast.phones.register import CURSOR, Forgotten, Phone, Register
+from nearcast.phones.register import Forgotten, Phone, Register
 from nearcast.phones.session import Session
 from nearcast.phones.waypoints import Standing, name_of, standing
 
@@ -121,7 +121,7 @@ class Telling:
         phone = self._tools.register.phones.get(client)
         if phone is None:
             raise Forgotten
-        kept = max(phone.since, await self._tools.cursors.read(CURSOR + client))
+        kept = max(phone.since, await self._tools.cursors.read(client))
         look = 0.0
         with self._tools.hub.listen(client, kept) as feed:
             self._feeds[client] = feed
@@ -137,7 +137,7 @@ class Telling:
                     await self._settle(phone)
                     reached = events[-1].sequence if events else feed.reached
                     if events or reached > kept + FAR:
-                        await self._tools.cursors.write(CURSOR + client, reached, anyway=reached < kept)
+                        await self._tools.cursors.write(client, reached, anyway=reached < kept)
                         kept = reached
             finally:
                 if self._feeds.get(client) is feed:
