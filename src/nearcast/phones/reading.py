@@ -32,6 +32,8 @@ __all__ = ["Reading"]
 
 AT_ONCE = 500
 """Messages that are taken together."""
+WAITING = 10_000
+"""Messages that wait to be taken; while there are as many, those of QoS 0 are not. The server bounds the others."""
 AGAIN = 0.5
 """Seconds before what could not be written is tried again."""
 REMEMBERED = 100_000
@@ -131,6 +133,9 @@ class Reading:
             if message.key in self._open:
                 return  # sent once more, since it was not acknowledged: it will be
             self._open.add(message.key)
+        elif self._queue.qsize() + len(self._held or ()) >= WAITING:
+            self._count("too many", f"{message.topic!r:.80}: {WAITING:,} wait already")
+            return
         self._number += 1
         came = _Came(message, self._number)
         if self._held is None:
