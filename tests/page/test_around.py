@@ -7,8 +7,16 @@ import re
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.page.city import MIDDLE, City
-from tests.page.screen import DESKTOP, enter, fresh, looking, middle, pixel, show
+from tests.page.screen import DESKTOP, enter, fresh, looking, middle, pixel, row, show
 
+IS_STILL = """async () => {
+    for (let frame = 0; frame < 3; frame++) await new Promise((done) => requestAnimationFrame(done));
+    return !document.querySelector('.leaflet-pan-anim');
+}"""
+IS_SHOWN = """() => [...document.querySelectorAll('path.zone')].some((path) => {
+    const [is, map] = [path, document.querySelector('#map')].map((one) => one.getBoundingClientRect());
+    return is.width > 100 && map.left < is.left && is.right < map.right;
+})"""
 SCALE = "document.querySelector('#scale').outerHTML"
 
 
@@ -124,3 +132,45 @@ def test_whoever_is_followed_and_stands_still_is_not_asked_about_without_pause(b
         page.on("request", lambda request: asked.append(request.url) if "/v1/clients" in request.url else None)
         page.wait_for_timeout(3000)
         assert 1 <= len(asked) <= 3
+
+
+def test_a_polygon_over_180_degrees(browser: Browser, city: City) -> None:
+    """It means what is shown, also if the map is dragged to the other side while it is drawn."""
+    ann, nadi, taveuni, far = fresh("ann"), fresh("nadi"), fresh("taveuni"), fresh("far")
+    token = city.enrol(ann)
+    city.publish(nadi, taveuni, far)
+    city.move(nadi, 179.9999, -17)
+    with looking(browser, city, DESKTOP) as page:
+        enter(page, city, token)
+        show(page, "Zones")
+        page.get_by_role("button", name="Draw a zone").click()
+        page.get_by_label("Name").fill("Strait")
+        page.get_by_text("Polygon", exact=True).click()
+        x, y = middle(page)
+        page.mouse.click(x - 60, y - 60)
+        page.mouse.click(x - 60, y + 60)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 150, y, steps=10)
+        page.mouse.up()
+        expect(page.locator("path.corner").first).to_be_in_viewport()
+        page.wait_for_function(IS_STILL)
+        corner = page.locator("path.corner").first.bounding_box()
+        assert corner is not None
+        page.mouse.click(corner["x"] + 180, y + 60)
+        page.mouse.click(corner["x"] + 180, y - 60)
+        text = page.locator("#zone-text").inner_text()
+        found = re.fullmatch(r"SELECT WHERE &location IN MULTIPOLYGON\(\(\((.*)\)\), \(\((.*)\)\)\)", text)
+        assert found, text
+        east, west = ([float(pair.split()[0]) for pair in part.split(",")] for part in found.groups())
+        assert 179.99 < min(east) < max(east) == 180
+        assert -180 == min(west) < max(west) < -179.99
+        page.get_by_role("button", name="Subscribe").click()
+        expect(page.locator(".zone-name")).to_have_text(["Strait", "Strait"])
+        page.wait_for_function(IS_SHOWN)
+        show(page, "Events")
+        expect(row(page, f"{nadi} is in Strait")).to_have_count(1)
+        city.move(far, 0, -17)
+        city.move(taveuni, -179.9999, -17)
+        expect(row(page, f"{taveuni} entered Strait")).to_have_count(1)
+        expect(row(page, far)).to_have_count(0)

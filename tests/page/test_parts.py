@@ -6,6 +6,9 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
+from nearcast.language.parse import parse
+from nearcast.model.place import Place
+from nearcast.model.shape import Polygon
 from tests.page.city import City
 from tests.page.screen import DESKTOP, looking
 
@@ -193,7 +196,8 @@ def test_layers_are_drawn_in_the_colours_that_are_listed(browser: Browser, city:
                     const drawn = {};
                     map.eachLayer(({ feature, options }) => feature && (drawn[feature.id] = plain(options.color)));
                     const swatches = document.querySelectorAll('#layer-list .swatch');
-                    return [Array.from(swatches, (one) => one.style.background), Object.keys(counts).map((door) => drawn[door] ?? '')];
+                    return [Array.from(swatches, (one) => one.style.background),
+                        Object.keys(counts).map((door) => drawn[door] ?? '')];
                 };
             }"""
         )
@@ -202,3 +206,36 @@ def test_layers_are_drawn_in_the_colours_that_are_listed(browser: Browser, city:
         assert len({*listed}) == 3
         fewer, drawn = page.evaluate("(globalThis.counts['layers/a'] = 100_000, globalThis.load())")
         assert fewer == drawn == ["", *listed[1:]]
+
+
+def test_a_ring_is_cut_at_180_degrees(browser: Browser, city: City) -> None:
+    """The parts cover the same, whichever way around it was drawn and in whichever copy of the world; read back, they
+    are beside each other."""
+    made = found(
+        browser,
+        city,
+        """async () => {
+            const { cut, joined } = await import('/map/earth.js');
+            const { polygon, shapesIn } = await import('/map/statement.js');
+            const ring = [[170, 0], [190, 0], [190, 10], [180, 20], [170, 10]];
+            const rings = [ring, [...ring].reverse(), ring.map(([x, y]) => [x - 360, y]), [[0, 0], [180, 0], [180, 1]]];
+            return rings.map((one) => {
+                const text = polygon(cut(one));
+                return [text, joined(shapesIn(text)[0].parts).flat(2).map(([x]) => x)];
+            });
+        }""",
+    )
+    east, west = "((170 0, 180 0, 180 20, 170 10, 170 0))", "((-180 0, -170 0, -170 10, -180 20, -180 0))"
+    for text, xs in [made[0], made[2]]:
+        assert text == f"MULTIPOLYGON({east}, {west})"
+        assert (min(xs), max(xs)) == (170, 190)
+    assert made[3][0] == "POLYGON((0 0, 180 0, 180 1, 0 0))"
+    assert [area(text) for text, _ in made] == [300, 300, 300, 90]
+
+
+def area(text: str) -> float:
+    place = parse(f"PLACE p AT {text}")
+    assert isinstance(place, Place)
+    assert place.geometry is not None
+    assert isinstance(place.geometry.shape, Polygon)
+    return float(place.geometry.shape.planar.area)

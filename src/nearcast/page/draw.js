@@ -2,7 +2,8 @@
 // a mouse, a finger or the keyboard.
 
 import { byId } from "./dom.js";
-import { L, middle, pointOf, toLatLng } from "./ground.js";
+import { unrolled } from "./earth.js";
+import { L, isEarth, middle, pointOf, shownLatLng, toLatLng } from "./ground.js";
 
 const STILL = 6;
 
@@ -15,6 +16,8 @@ export class Draft {
   #group = null;
   #pressed = null;
   #over = null;
+  /** The longitude of the middle of the map. */
+  #middle = 0;
 
   /** `onChange` hears of every change, `onCancel` of Escape. */
   constructor(map, { onChange, onCancel }) {
@@ -27,6 +30,7 @@ export class Draft {
     return this.#kind !== null;
   }
 
+  /** As they are shown: longitudes go on over 180°. */
   get corners() {
     return this.#corners;
   }
@@ -45,6 +49,7 @@ export class Draft {
     this.#radius = radius;
     this.#centre = null;
     this.#corners = [];
+    this.#middle = this.#map.getCenter().lng;
     this.#over = new AbortController();
     const { signal } = this.#over;
     const box = this.#map.getContainer();
@@ -106,7 +111,7 @@ export class Draft {
     this.#pressed = null;
     if (pressed.isDrag) return;
     if (this.#kind === "circle") this.#centre = pointOf(this.#map, pressed.at);
-    else this.#corners.push(pointOf(this.#map, pressed.at));
+    else this.#addCorner(pressed.at);
     this.#draw();
   }
 
@@ -122,15 +127,24 @@ export class Draft {
     if (this.#kind === "circle") {
       if (event.key !== "Enter") return undefined;
       this.#centre = middle(this.#map);
-    } else if (event.key === "Enter") this.#corners.push(middle(this.#map));
+    } else if (event.key === "Enter") this.#addCorner(this.#map.getCenter());
     else if (event.key === "Backspace") this.#corners.pop();
     else return undefined;
     event.preventDefault();
     return this.#draw();
   }
 
+  /** A map that is moved over 180° shows another copy of the world, to which what is drawn comes along. */
   #moved() {
-    if (this.#kind === "circle" && !this.#centre) this.#draw();
+    const { lng } = this.#map.getCenter();
+    const by = isEarth(this.#map) ? unrolled(this.#middle, lng) - this.#middle : 0;
+    this.#middle = lng;
+    this.#corners = this.#corners.map(([x, y]) => [x + by, y]);
+    if (by !== 0 || (this.#kind === "circle" && !this.#centre)) this.#draw();
+  }
+
+  #addCorner({ lng, lat }) {
+    this.#corners.push([lng, lat]);
   }
 
   // ---- drawing -----------------------------------------------------------------------------
@@ -140,7 +154,7 @@ export class Draft {
     const style = { pane: "draft", className: "draft", interactive: false, weight: 2.5 };
     const shapes = [];
     if (this.#kind === "circle") {
-      shapes.push(L.circle(toLatLng(this.centre), { ...style, radius: this.#radius }));
+      shapes.push(L.circle(shownLatLng(this.#map, this.centre), { ...style, radius: this.#radius }));
     } else {
       const corners = this.#corners.map(toLatLng);
       if (corners.length > 1) shapes.push(L.polygon(corners, { ...style, fill: corners.length > 2 }));

@@ -2,6 +2,8 @@
 
 const TEXT = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`/g;
 const NUMBER = /[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi;
+/** Of a polygon with several parts, one of them: a ring and its holes. */
+const PART = /\((?:\s*\([^()]*\)\s*,?)+\s*\)/g;
 const METRES = { m: 1, km: 1000, ft: 0.3048, yd: 0.9144, mi: 1609.344, nmi: 1852 };
 
 export const quoted = (text) =>
@@ -14,7 +16,13 @@ const pair = ([x, y]) => `${number(x)} ${number(y)}`;
 export const point = (at) => `POINT(${pair(at)})`;
 export const disc = (centre, radius) => `DISC(${pair(centre)}, ${number(radius, 1)} m)`;
 export const box = ([west, south, east, north]) => `BOX(${pair([west, south])}, ${pair([east, north])})`;
-export const polygon = (corners) => `POLYGON((${[...corners, corners[0]].map(pair).join(", ")}))`;
+
+/** One of a ring, or of several that are apart. */
+export function polygon(rings) {
+  const parts = rings.map((ring) => `((${[...ring, ring[0]].map(pair).join(", ")}))`);
+  return parts.length === 1 ? `POLYGON${parts[0]}` : `MULTIPOLYGON(${parts.join(", ")})`;
+}
+
 export const onFloor = (shape, floor) => (floor === null ? shape : `${shape} FLOOR ${number(floor)}`);
 
 /** A subscription to whoever is in a shape. */
@@ -70,10 +78,11 @@ function shapeOf(kind, inner) {
   if (kind === "BOX" && all.length >= 4) {
     const [west, south, east, north] = all;
     const right = east < west ? east + 360 : east;
-    return { kind: "polygon", rings: [[[west, south], [right, south], [right, north], [west, north]]] };
+    return { kind: "polygon", parts: [[[[west, south], [right, south], [right, north], [west, north]]]] };
   }
-  const rings = [...inner.matchAll(/\(([^()]*)\)/g)].map((found) => pairs(found[1]));
-  return rings.length > 0 ? { kind: "polygon", rings } : null;
+  const texts = kind === "MULTIPOLYGON" ? [...inner.matchAll(PART)].map(([found]) => found) : [inner];
+  const parts = texts.map((text) => [...text.matchAll(/\(([^()]*)\)/g)].map((found) => pairs(found[1])));
+  return parts.every((rings) => rings.length > 0) ? { kind: "polygon", parts } : null;
 }
 
 function floorAfter(text) {

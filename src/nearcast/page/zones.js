@@ -3,7 +3,8 @@
 import { path } from "./api.js";
 import { arrange, byId, el, icon, oneAtATime, repeat, say } from "./dom.js";
 import { Draft } from "./draw.js";
-import { L, niceBelow, toLatLng } from "./ground.js";
+import { TURN, cut, eastward, joined } from "./earth.js";
+import { L, isEarth, niceBelow, toLatLng } from "./ground.js";
 import { isOnFloor } from "./regions.js";
 import { disc, inside, onFloor, polygon, shapesIn } from "./statement.js";
 
@@ -76,14 +77,20 @@ export class Zones {
 
   /** The middle of what a subscription names, if it names a shape. */
   centreOf(id) {
-    const bounds = boundsOf(this.#map, shapesIn(this.textOf(id) ?? ""));
+    const bounds = boundsOf(this.#map, this.#shapesOf(this.textOf(id) ?? ""));
     if (!bounds.isValid()) return null;
     const { lat, lng } = bounds.getCenter();
     return [lng, lat];
   }
 
+  /** The shapes that a statement names, whole where one was cut at 180°. */
+  #shapesOf(text) {
+    const shapes = shapesIn(text);
+    return isEarth(this.#map) ? shapes.map((shape) => (shape.parts ? { ...shape, parts: joined(shape.parts) } : shape)) : shapes;
+  }
+
   bounds() {
-    return boundsOf(this.#map, this.all.flatMap(({ text }) => shapesIn(text)));
+    return boundsOf(this.#map, this.all.flatMap(({ text }) => this.#shapesOf(text)));
   }
 
   setFloor(floor) {
@@ -145,10 +152,17 @@ export class Zones {
 
   #text() {
     const { centre, radius, corners } = this.#draft;
-    if (this.#shape() === "polygon" && corners.length < 3) return null;
-    const shape = this.#shape() === "circle" ? disc(centre, radius) : polygon(corners);
+    const shape = this.#shape() === "circle" ? disc(centre, radius) : this.#polygon(corners);
+    if (shape === null) return null;
     const further = { where: byId("zone-where").value, dwell: Number(byId("zone-dwell").value) || 0 };
     return inside(onFloor(shape, this.#floor), further);
+  }
+
+  #polygon(corners) {
+    if (corners.length < 3) return null;
+    if (!isEarth(this.#map)) return polygon([corners]);
+    const xs = corners.map(([x]) => x);
+    return Math.max(...xs) - Math.min(...xs) > TURN ? null : polygon(cut(corners));
   }
 
   async #submit() {
@@ -157,7 +171,7 @@ export class Zones {
     const problem = byId("zone-problem");
     if (!name) return say(problem, "Give it a name.");
     if (this.textOf(name) !== null) return say(problem, `You have one that is called ${name}. Choose another name.`);
-    if (text === null) return say(problem, "A polygon needs three corners or more.");
+    if (text === null) return say(problem, "A polygon needs three corners or more, and goes around the earth once at the most.");
     if (!(this.#draft.radius > 0)) return say(problem, "A circle needs a radius.");
     try {
       await this.subscribe(name, text);
@@ -189,7 +203,7 @@ export class Zones {
   }
 
   show(id) {
-    const bounds = boundsOf(this.#map, shapesIn(this.textOf(id) ?? ""));
+    const bounds = boundsOf(this.#map, this.#shapesOf(this.textOf(id) ?? ""));
     if (bounds.isValid()) this.#map.fitBounds(bounds, { padding: [60, 60], maxZoom: 17 });
   }
 
@@ -238,16 +252,20 @@ export class Zones {
   #draw() {
     for (const group of this.#groups) group.remove();
     this.#groups = this.all.flatMap(({ id, text }) =>
-      shapesIn(text).filter(({ floor }) => isOnFloor(floor, this.#floor)).map((shape) => this.#drawn(id, shape)));
+      this.#shapesOf(text).filter(({ floor }) => isOnFloor(floor, this.#floor)).map((shape) => this.#drawn(id, shape)));
   }
 
+  /** One that goes over 180° is drawn at either end of the world, since a map may show the one or the other. */
   #drawn(id, shape) {
-    const layer = layerOf(shape, { pane: "zones", className: "zone", weight: 2, dashArray: "6 5" });
     const bounds = boundsOf(this.#map, [shape]);
-    const name = L.tooltip({ permanent: true, direction: "top", className: "zone-name", pane: "zones", opacity: 1 })
-      .setLatLng([bounds.getNorth(), bounds.getCenter().lng])
-      .setContent(el("span", {}, id));
-    return L.layerGroup([layer, name]).addTo(this.#map);
+    const ends = isEarth(this.#map) ? [bounds.getEast() > TURN / 2 && -TURN, bounds.getWest() < -TURN / 2 && TURN] : [];
+    const copies = [0, ...ends.filter(Boolean)].flatMap((by) => [
+      layerOf(shifted(shape, by), { pane: "zones", className: "zone", weight: 2, dashArray: "6 5" }),
+      L.tooltip({ permanent: true, direction: "top", className: "zone-name", pane: "zones", opacity: 1 })
+        .setLatLng([bounds.getNorth(), bounds.getCenter().lng + by])
+        .setContent(el("span", {}, id)),
+    ]);
+    return L.layerGroup(copies).addTo(this.#map);
   }
 }
 
@@ -260,7 +278,12 @@ function layerOf(shape, style) {
   const still = { ...style, interactive: false };
   if (shape.kind === "disc") return L.circle(toLatLng(shape.centre), { ...still, radius: shape.radius });
   if (shape.kind === "point") return L.circleMarker(toLatLng(shape.centre), { ...still, radius: 6, dashArray: null });
-  return L.polygon(shape.rings.map((ring) => ring.map(toLatLng)), still);
+  return L.polygon(shape.parts.map((rings) => rings.map((ring) => ring.map(toLatLng))), still);
+}
+
+function shifted(shape, by) {
+  if (shape.parts) return { ...shape, parts: eastward(shape.parts, by) };
+  return { ...shape, centre: [shape.centre[0] + by, shape.centre[1]] };
 }
 
 /** Metres: a sixth of what the map shows, so that a circle of it can be seen. */
@@ -273,7 +296,7 @@ function sixthOf(map) {
 function boundsOf(map, shapes) {
   const bounds = L.latLngBounds([]);
   for (const shape of shapes) {
-    if (shape.kind === "polygon") for (const ring of shape.rings) bounds.extend(ring.map(toLatLng));
+    if (shape.kind === "polygon") for (const ring of shape.parts.flat()) bounds.extend(ring.map(toLatLng));
     else if (map.options.crs === L.CRS.Simple) {
       const { centre: [x, y], radius = 0 } = shape;
       bounds.extend([[y - radius, x - radius], [y + radius, x + radius]]);
