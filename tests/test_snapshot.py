@@ -204,12 +204,29 @@ def test_damage_is_found(kernel: Kernel, tmp_path: Path, name: str, damage: Call
 def test_another_version_is_refused(kernel: Kernel, tmp_path: Path) -> None:
     path = save(kernel, tmp_path) / "files.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 99}))
-    with pytest.raises(SnapshotError, match="version 99; this is for version 1"):
+    with pytest.raises(SnapshotError, match="version 99; this is for version 2"):
         load(tmp_path)
     tables = snapshot(kernel)
     tables["pairs"] = tables["pairs"].replace_schema_metadata({"nearcast.state": "0"})
     with pytest.raises(SnapshotError, match="pairs: the state has version 0"):
         restore(tables)
+
+
+def test_the_version_before_is_read(kernel: Kernel, tmp_path: Path) -> None:
+    """It did not say since when a publication has its filter: that is since its last edit, then."""
+    tables = snapshot(kernel)
+    assert tables["publications"]["since"].to_pylist()
+    before = {
+        name: table.drop_columns(["since"] if name == "publications" else []).replace_schema_metadata(
+            {"nearcast.state": "1"}
+        )
+        for name, table in tables.items()
+    }
+    again = restore(before)
+    assert snapshot(again)["publications"]["since"] == tables["publications"]["version"]
+    path = save(again, tmp_path) / "files.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 1}))
+    assert snapshot(load(tmp_path))["publications"] == snapshot(again)["publications"]
 
 
 def test_what_is_no_snapshot_is_refused(kernel: Kernel, tmp_path: Path) -> None:

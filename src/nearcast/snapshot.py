@@ -18,7 +18,7 @@ import pyarrow as pa
 from nearcast.errors import SnapshotError
 from nearcast.match.kernel import Kernel
 from nearcast.match.state import restore, snapshot
-from nearcast.model.schema import STATE, STATE_VERSION
+from nearcast.model.schema import STATE, STATE_VERSION, STATE_VERSIONS
 
 __all__ = ["load", "restore", "save", "snapshot"]
 
@@ -60,7 +60,7 @@ def _checksums(path: Path) -> dict[str, int]:
         version, sums = listed["version"], {name: int(crc) for name, crc in listed["crc32"].items()}
     except (AttributeError, LookupError, TypeError, ValueError):
         raise SnapshotError("the list of files is damaged", str(path)) from None
-    if version != STATE_VERSION:
+    if version not in STATE_VERSIONS:
         raise SnapshotError(f"the state has version {version}; this is for version {STATE_VERSION}", str(path))
     if missing := STATE.keys() - sums:
         raise SnapshotError(f"the list has no {', '.join(sorted(missing))}", str(path))

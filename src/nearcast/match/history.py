@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from nearcast.match.question import History, Question, Recall, quantified
+from nearcast.match.question import History, Question, Recall, quantified, step_for
 from nearcast.match.world import Side, StatementKey, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model.moment import FOREVER, NEVER, Moment
@@ -93,24 +93,33 @@ class Past:
         for key in only:
             party = self._party(kind, (key[0], key[1])) if key else _NOBODY
             theirs: list[Side | None] = [*self.world.sides(key[0], key[1], party.regions)] if key else [None]
+            here = self.world.sides(owner, id_, self._regions(holder))
+            published = (key[0], key[1]) if key and kind == "subscription" else None
+            step = step_for(self.world, passing, published, here) if published else passing
             questions = [
                 Question(
                     self.world,
                     {side: ours} if their is None else {side: ours, other: their},
                     0,
-                    passing=passing,
+                    passing=step,
                     asker=ours,
                 )
-                for ours, their in product(self.world.sides(owner, id_, self._regions(holder)), theirs)
+                for ours, their in product(here, theirs)
             ]
-            involved = (*((owner,) if mentions(relation, side) else ()), *key[:1])
-            self._note(relations, relation, key, questions, involved, party.ends)
+            joint = mentions(relation, side) or (published is not None and self._is_guarded(published))
+            involved = (*((owner,) if joint else ()), *key[:1])
+            self._note(relations, relation, key, questions, involved, party.ends, published)
 
     def _parties(self, relations: Relations, holder: Holder, relation: c.Spatial) -> set[Key]:
         """Whoever is on the other side now, or has been."""
         kind, owner, _ = holder
         others = self.world.publications if kind == "subscription" else self.subscriptions
         return {key for key in others if key[0] != owner} | {party for r, party in relations.histories if r == relation}
+
+    def _is_guarded(self, key: StatementKey) -> bool:
+        """Whether it also depends on the subscriber if something is there, since not everyone may see it."""
+        published = self.world.publications.get(key)
+        return published is not None and published.publication.permits != c.ALWAYS
 
     def _regions(self, holder: Holder) -> tuple[Region, ...]:
         kind, *key = holder
@@ -136,8 +145,10 @@ class Past:
         questions: list[Question],
         involved: Key,
         ends: Moment,
+        published: StatementKey | None,
     ) -> None:
-        """Note the relation for each thing that it may hold with; what never held has no history.
+        """Note the relation for each thing that it may hold with; what never held has no history. With what is
+        published it holds while the publisher's filter lets the subscriber see it.
 
         It happens at the latest time of the clients involved; one over ANY involves everyone.
         """
@@ -150,7 +161,8 @@ class Past:
             for question in questions:
                 asked = replace(question, now=when, turns=[])
                 asked.may_turn(ends)
-                if when < ends and item in items and asked.exists(item, relation):
+                there = when < ends and item in items and asked.exists(item, relation)
+                if there and (published is None or asked.may_see(published)):
                     answer = asked.of_item(relation, item, items[item]) if item else asked.ask(relation)
                     holds |= answer is True
                 relations.dues += [(turn, clients) for turn in asked.turns]

@@ -590,10 +590,10 @@ class Kernel(Indexed):
         if lane is not None:
             lane.remove(self._enlisted.pop(key), self.stage.subscriptions.leave(key))
 
-    def _set_client(self, op: ops.SetClient) -> Iterator[Notification]:
+    def _set_client(self, op: ops.SetClient, now: int) -> Iterator[Notification]:
         row = self.clients.row(op.client)
         apart = self._is_apart(row)
-        yield from super()._set_client(replace(op, lateness=None))
+        yield from super()._set_client(replace(op, lateness=None), now)
         published, subscribed = self.owned(op.client)
         for key in list(published):
             self._locate(key)
@@ -605,7 +605,7 @@ class Kernel(Indexed):
                 self._enlist(s)
         self._heed_apart()
         if op.lateness is not None:  # only now, since fixes that it lets go meet the client as it is
-            yield from super()._set_client(ops.SetClient(op.time, op.client, lateness=op.lateness))
+            yield from super()._set_client(ops.SetClient(op.time, op.client, lateness=op.lateness), now)
 
     def _is_apart(self, row: int) -> bool:
         """Whether no lane takes what a client subscribes to: it may end by itself, or is not where its fix says."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -18,14 +18,14 @@ from nearcast.model import condition as c
 from nearcast.model import constraint as sets
 from nearcast.model import region as regions
 from nearcast.model.constraint import Constraint, Interval, Values, equal_to, is_finite
-from nearcast.model.fix import Located
+from nearcast.model.fix import Fix, Located
 from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import LIMIT, MICROS, NEVER, Moment
 from nearcast.model.place import PlaceName, is_under
 from nearcast.model.shape import Geometry, Shape
 from nearcast.model.statement import Options
 
-__all__ = ["History", "Measure", "Question", "Recall", "Rigour", "quantified"]
+__all__ = ["History", "Measure", "Question", "Recall", "Rigour", "lets_in", "quantified", "step_for"]
 
 BUILT_IN = frozenset(("accuracy", "altitude", "floor", "id", "owner", "place"))
 """What is known of every side, whatever it says of itself."""
@@ -41,6 +41,7 @@ class History:
     stay: Moment = 0
 
     def observe(self, holds: bool, now: int) -> None:
+        now = int(max(now, self.entered, self.left))  # by other clocks than before, if its publication was edited
         if holds and not self.holds:
             self.entered = now
         if self.holds and not holds:
@@ -315,21 +316,15 @@ class Question:
         ends = self.world.ends((key[0], key[1]))
         self.may_turn(ends)
         clients = [self.sides[end.side].client for end in (node.left, node.right) if isinstance(end, c.Ref)]
-        return self.now < ends and key[0] not in clients and self._may_see((key[0], key[1]))
+        return self.now < ends and key[0] not in clients and self.may_see((key[0], key[1]))
 
-    def _may_see(self, key: tuple[str, str]) -> bool:
-        """Whether the publisher's filter lets the asker know of it. One that asks about others in turn lets nobody."""
-        publication = self.world.publications[key].publication
-        if self.asker is None or publication.permits == c.ALWAYS or self.asker.client == key[0]:
+    def may_see(self, key: tuple[str, str]) -> bool:
+        """Whether the publisher's filter lets the asker know of it."""
+        if self.asker is None:
             return True
-        if any(isinstance(node, (c.AnyOf, c.Entered, c.Left, c.MeanStay)) for node in c.walk(publication.permits)):
-            return False
-        answers = []
-        for side in self.world.sides(*key, publication.regions):
-            asked = Question(self.world, {"&": side, "#": self.asker}, self.now)
-            answers.append(asked.ask(publication.permits))
-            self.turns += asked.turns
-        return True in answers
+        seen, turns = lets_in(self.world, key, self.asker, self.now)
+        self.turns += turns
+        return seen
 
     def of_item(self, node: c.Spatial, key: tuple[str, ...], sides: list[Side]) -> bool | None:
         return _any([self._one(node, (*key, i), side) for i, side in enumerate(sides)])
@@ -440,6 +435,36 @@ class Question:
             and self.world.ground.crosses(t.geometry.shape, start, end)
             for t in targets
         )
+
+
+def lets_in(
+    world: World, key: tuple[str, str], asker: Side, now: int, before: Fix | None = None
+) -> tuple[bool, list[int]]:
+    """Whether a publisher's filter lets somebody know of it, or did when it was there before; and when that may turn.
+
+    One that asks about others in turn, or about the past, lets nobody in.
+    """
+    publication = world.publications[key].publication
+    if publication.permits == c.ALWAYS or asker.client == key[0]:
+        return True, []
+    if any(isinstance(node, (c.AnyOf, c.Entered, c.Left, c.MeanStay)) for node in c.walk(publication.permits)):
+        return False, []
+    sides = [replace(side, before=before) for side in world.sides(*key, publication.regions)]
+    asked = [Question(world, {"&": side, "#": asker}, now) for side in sides]
+    seen = True in [question.ask(publication.permits) for question in asked]
+    return seen, [turn for question in asked for turn in question.turns]
+
+
+def step_for(world: World, passing: str | None, key: tuple[str, str], askers: Iterable[Side]) -> str | None:
+    """The client whose last step is looked at; nobody, if it is the publisher's and the askers were not let in where
+    it began. What they are told of the way would tell where that was."""
+    published = world.publications.get(key)
+    if passing != key[0] or published is None:
+        return passing
+    start = world.clients[passing].previous
+    if start is None or published.since is None or published.since > start.time:
+        return None
+    return passing if any(lets_in(world, key, asker, start.time, start)[0] for asker in askers) else None
 
 
 _PLAIN = Rigour()

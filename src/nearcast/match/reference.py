@@ -119,7 +119,7 @@ class Reference:
                 self._drop_subscription(client, id_)
                 self._observe(client, None)
             case ops.SetClient(client=client):
-                yield from self._set_client(op)
+                yield from self._set_client(op, now)
                 change = self._changed(f"client:{client}", Reason.ATTRIBUTES, client, now)
                 yield from self._step(replace(change, moved=True))
             case ops.Forget(client=client):
@@ -130,13 +130,15 @@ class Reference:
 
     def _publish(self, publication: Publication, now: int, expires: Moment | None = None) -> Change:
         key = (publication.owner, publication.id)
-        known = key in self.world.publications and self.world.publications[key].expires > now
+        old = self.world.publications.get(key)
+        known = old if old is not None and old.expires > now else None
         change = self._changed(
             f"publication:{key[0]}/{key[1]}", Reason.EDITED if known else Reason.PUBLISHED, key[0], now
         )
         version = (change.cause.number, change.cause.ordinal)
         ends = end_of(publication.expires, now) if expires is None else expires
-        self.world.publications[key] = made = Published(publication, version, ends)
+        since = known.since if known and known.publication.permits == publication.permits else now
+        self.world.publications[key] = made = Published(publication, version, ends, since)
         self._past.narrow(("publication", *key), made.past)
         return replace(change, touched=key)
 
@@ -160,8 +162,11 @@ class Reference:
         self._past.narrow(("subscription", *key), made.past)
         return change if old else replace(change, added=key)
 
-    def _set_client(self, op: ops.SetClient) -> Iterator[Notification]:
+    def _set_client(self, op: ops.SetClient, now: int) -> Iterator[Notification]:
         client = self.world.clients[op.client]
+        for p in self.owned(op.client)[0].values():
+            if op.attributes and not c.names_of(p.publication.permits, "&").isdisjoint(("*", *op.attributes)):
+                p.since = now  # whom its filter lets in may be others now
         for name, value in op.attributes.items():
             if value is None:
                 client.attributes.pop(name, None)
@@ -459,7 +464,8 @@ class Reference:
         now = self.time_of(s, key)
         pair = s.pairs.setdefault(key, Pair())
         was = replace(pair)
-        pair.latches, pair.satisfied, pair.alive = frozenset(verdict.latched), verdict.satisfied, verdict.alive
+        pair.latches = frozenset(verdict.latched if verdict.allowed else ())
+        pair.satisfied, pair.alive = verdict.satisfied, verdict.alive
         kind = advance(pair, chosen, now, options)
         pair.binding = follow(pair.binding, alive=verdict.alive, bound=pair.told)
         waits = [int(ready_at(pair, options)[0])] if pair.since is not None and not pair.told else []

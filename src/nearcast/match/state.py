@@ -33,7 +33,7 @@ from nearcast.model.coding import decode, encode
 from nearcast.model.fix import Fix, Position
 from nearcast.model.layer import NO_ATTRIBUTES, Layer, LayerRegion
 from nearcast.model.moment import FOREVER, NEVER, Moment
-from nearcast.model.schema import STATE, STATE_VERSION
+from nearcast.model.schema import STATE, STATE_VERSION, STATE_VERSIONS
 from nearcast.model.shape import Disc, Geometry, Point
 from nearcast.model.statement import Publication, Subscription
 
@@ -63,7 +63,7 @@ def snapshot(kernel: Kernel, opened: str | None = None, only: Iterable[str] = ST
         "regions": (_region_row(layer.name, r) for layer in world.layers.values() for r in layer.regions),
         "particulars": _particular_rows(kernel.clients),
         "held": _held_rows(kernel.clients),
-        "publications": (_statement_row(p, p.publication) for p in published),
+        "publications": ((*_statement_row(p, p.publication), p.since) for p in published),
         "subscriptions": ((*_statement_row(s, s.subscription), _latch_text(s.latches)) for s in subscribed),
         "pairs": (_pair_row(s, key, pair) for s in subscribed for key, pair in s.pairs.items()),
         "histories": _history_rows(marks.relations),
@@ -74,6 +74,7 @@ def snapshot(kernel: Kernel, opened: str | None = None, only: Iterable[str] = ST
 
 def restore(tables: Tables, share: Share | None = None) -> Kernel:
     """A kernel in the state of a snapshot of one with the same share. What is no snapshot raises `SnapshotError`."""
+    tables = {name: _upgraded(name, table) for name, table in tables.items()}
     for name in STATE:
         _check(name, tables)
     with uncollected():
@@ -136,11 +137,23 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
+def _upgraded(name: str, table: pa.Table) -> pa.Table:
+    """A table of an earlier version as one of this: what was published has had its filter since its last edit."""
+    if _version(table) not in map(str, STATE_VERSIONS[:-1]) or name not in STATE:
+        return table
+    if name == "publications" and "version" in table.column_names and "since" not in table.column_names:
+        table = table.append_column(STATE[name].field("since"), table["version"])
+    return table.replace_schema_metadata(STATE[name].metadata)
+
+
+def _version(table: pa.Table) -> str:
+    return str((table.schema.metadata or {}).get(b"nearcast.state", b"none"), "utf-8", "replace")
+
+
 def _check(name: str, tables: Tables) -> None:
     if name not in tables:
         raise SnapshotError("the table is missing", name)
-    schema = tables[name].schema
-    version = (schema.metadata or {}).get(b"nearcast.state", b"none").decode("utf-8", "replace")
+    schema, version = tables[name].schema, _version(tables[name])
     if version != str(STATE_VERSION):
         raise SnapshotError(f"the state has version {version}; this is for version {STATE_VERSION}", name)
     if not schema.equals(STATE[name]):
@@ -306,8 +319,8 @@ def _published(tables: Tables) -> list[Published]:
     known = cache(decode)
     with _reading("publications"):
         return [
-            Published(replace(known(body), id=id_, owner=owner), (version, ordinal), _moment(expires, FOREVER))
-            for owner, id_, body, version, ordinal, expires in _rows(tables, "publications")
+            Published(replace(known(body), id=id_, owner=owner), (version, ordinal), _moment(expires, FOREVER), since)
+            for owner, id_, body, version, ordinal, expires, since in _rows(tables, "publications")
         ]
 
 

@@ -57,7 +57,7 @@ class Teller:
             return verdict.gone
         if not verdict.alive:
             return Reason.WHILE
-        if verdict.own and not verdict.allowed:
+        if not verdict.allowed:  # whatever else became of it: that may be known of a place where it is hidden
             return Reason.UNMATCHED
         if verdict.satisfied or s.subscription.choice is not None:
             return Reason.SOURCE

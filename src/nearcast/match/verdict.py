@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from nearcast.match.history import Past
-from nearcast.match.question import BUILT_IN, Question, Rigour
+from nearcast.match.question import BUILT_IN, Question, Rigour, step_for
 from nearcast.match.world import Key, Side, Subscribed, World
 from nearcast.model import condition as c
 from nearcast.model.constraint import Scalar
@@ -189,7 +189,10 @@ class Judge:
         exact: bool,
     ) -> Asked:
         known, relation = s.pairs.get(candidate.key), self._relation(s)
-        watcher = self._watchers(s)[0] if relation else None
+        watchers = self._watchers(s)
+        watcher = watchers[0] if relation else None
+        if s.sees_steps and not relation:
+            passing = step_for(self.world, passing, (candidate.key[1], candidate.key[0]), watchers)
         questions = [
             Question(
                 self.world,

@@ -57,6 +57,8 @@ class Published:
     publication: Publication
     version: tuple[int, int]
     expires: Moment = FOREVER
+    since: int | None = None
+    """When its filter was last changed; at first, when it was published."""
     conditions: int = field(init=False, default=0)
     """How many its filter has,"""
     looks: int = field(init=False, default=0)
@@ -67,6 +69,7 @@ class Published:
     """and the relations whose history it asks for."""
 
     def __post_init__(self) -> None:
+        self.since = self.version[0] if self.since is None else self.since
         filter_ = self.publication.filter
         if filter_ is not ALWAYS:
             self.conditions, self.looks = counted(filter_)
@@ -133,6 +136,8 @@ class Side:
     client: str | None
     id: str
     regions: tuple[Region, ...]
+    before: Fix | None = None
+    """An earlier fix of its client that it is looked at with."""
 
     @cached_property
     def fix(self) -> Fix | None:
@@ -140,7 +145,7 @@ class Side:
         if self.client is None or any(r.geometry or r.place for r in self.regions):
             return None
         client = self.world.clients.get(self.client)
-        return client.fix if client else None
+        return self.before or (client.fix if client else None)
 
     @cached_property
     def located(self) -> Located | None:

@@ -54,6 +54,8 @@ __all__ = [
     "asks_for_any",
     "asks_for_steps",
     "counted",
+    "named_only",
+    "names_of",
     "tracked",
     "walk",
 ]  # fmt: skip
@@ -295,6 +297,11 @@ def counted(*conditions: Condition | None) -> tuple[int, int]:
     """How many conditions there are, and how often they look at what other clients publish."""
     nodes = walk(conditions)
     return sum(isinstance(node, Condition) for node in nodes), sum(isinstance(node, AnyOf) for node in nodes)
+
+
+def names_of(condition: Condition, side: Side) -> frozenset[str]:
+    """The names of what it asks of one side; of all that there is, a star."""
+    return frozenset(node.name for node in walk(condition) if isinstance(node, Ref) and node.side == side)
 
 
 def named_only(condition: Condition) -> frozenset[str] | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 __all__ = [
-    "CAUSE", "MOVES", "NOTIFICATIONS", "OPS", "REFUSED", "SPAN", "STATE", "STATE_VERSION", "STAYS", "TIME", "TRIPS",
+    "CAUSE", "MOVES", "NOTIFICATIONS", "OPS", "REFUSED", "SPAN", "STATE", "STATE_VERSION", "STATE_VERSIONS", "STAYS",
+    "TIME", "TRIPS",
 ]  # fmt: skip
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -79,8 +80,10 @@ TRIPS = pa.schema(
 
 # ---- state ---------------------------------------------------------------------------------------------
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 """Changes with the tables below, and with what is in them."""
+STATE_VERSIONS = (1, STATE_VERSION)
+"""Those that can be read. In the first, publications have no ``since``."""
 
 _TYPES = {
     "text": pa.string(),
@@ -114,7 +117,9 @@ STATE: dict[str, pa.Schema] = {
     "held": _state(
         "client text, time whole, x real?, y real?, altitude real?, floor real?, accuracy real?, place text?"
     ),
-    "publications": _state("owner text, id text, statement json, version whole, ordinal whole, expires whole?"),
+    "publications": _state(
+        "owner text, id text, statement json, version whole, ordinal whole, expires whole?, since whole"
+    ),
     "subscriptions": _state(
         "owner text, id text, statement json, version whole, ordinal whole, expires whole?, latches json"
     ),
