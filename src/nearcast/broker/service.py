@@ -296,9 +296,12 @@ class Broker:
             await asyncio.sleep(MARKED)
 
     def _is_due(self, tick: int, now: int) -> bool:
-        """Whether something waits for a tick. What the last one did is not known before it is applied."""
+        """Whether a fix that is held back waits for a tick. What the last one did is not known before it is applied.
+
+        A timer waits for the next that there is anyway: whoever counts ticks would know that one had been set.
+        """
         state = self._known()
-        return state.sequence >= tick and state.kernel.tick_due <= now
+        return state.sequence >= tick and state.kernel.release_due <= now
 
     async def _mark(self, store: Store, streams: Mark, writer: Writer) -> None:
         """Say now and then how far was told."""

@@ -20,10 +20,10 @@ from nearcast.model import op as ops
 
 __all__ = ["Ticker"]
 
-EVERY = 1.0
-"""Seconds between ticks while nothing waits for one."""
+EVERY = 0.25
+"""Seconds between ticks while nothing waits for one: how late a timer may fire."""
 SOON = 0.1
-"""Seconds between ticks while something does: how late a timer may fire."""
+"""Seconds between ticks while something does."""
 RESTS = 20
 """So many times as long as it took to find out whether something waits, it is not asked again."""
 

@@ -142,12 +142,11 @@ class Indexed(Reference):
         return first
 
     @property
-    def tick_due(self) -> Moment:
-        """The earliest time of a tick that may do something: fire a timer, or let go a fix that is held back."""
-        pairs = () if (entry := self._dues.first(EVERYONE)) is None else (entry[0],)
+    def release_due(self) -> Moment:
+        """The earliest time of a tick that lets go a fix that is held back."""
         waiting = [(self.clients[name].held, self.clients[name].lateness) for name in self._waiting()]
         held = (min(fix.time for fix in fixes) + (self.lateness if w is None else w) for fixes, w in waiting if fixes)
-        return min((*pairs, *self._past.dues(None), *held), default=FOREVER)
+        return min(held, default=FOREVER)
 
     def _first_due(self, heap: str | None, now: int) -> int | None:
         """The earliest time in a heap at which a pair may still turn."""
