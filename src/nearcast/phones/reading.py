@@ -58,25 +58,41 @@ def _topic(message: Message) -> Topic:
     return topic
 
 
-def _moment(message: Message) -> float:
-    """Where a message belongs among others: what says no time comes first, and that a phone was lost comes last."""
-    try:
-        said = msgspec.json.decode(message.payload, type=_Timed)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return -math.inf
-    return {"location": said.tst, "transition": said.tst, "lwt": math.inf}.get(said.type, -math.inf)
-
-
 class _Timed(msgspec.Struct):
     tst: float
     type: str = msgspec.field(name="_type")
 
 
 class _Came(NamedTuple):
-    """A message, and its number among all that came."""
+    """A message, its number among all that came, and when it came, in seconds since 1970."""
 
     message: Message
     number: int
+    at: float
+
+
+def _timed(message: Message) -> _Timed:
+    try:
+        return msgspec.json.decode(message.payload, type=_Timed)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _Timed(-math.inf, "")
+
+
+def _in_order(held: list[_Came]) -> list[_Came]:
+    """By their times; what says none comes first.
+
+    That a device was lost says nothing of when. It comes after what the device had said by then, and after what is
+    older than the news, since a server may send that late. Who says something newer is back.
+    """
+    latest: dict[tuple[str, ...], float] = {}
+    moments: dict[int, float] = {}
+    for came in held:
+        said, device = _timed(came.message), (read_topic(came.message.topic) or ())[:2]
+        moment = said.tst if said.type in ("location", "transition") else -math.inf
+        latest[device] = max(moment, latest.get(device, -math.inf))
+        # An app says whole seconds.
+        moments[came.number] = max(math.floor(came.at), latest[device]) if said.type == "lwt" else moment
+    return sorted(held, key=lambda came: moments[came.number])
 
 
 class _Gone(NamedTuple):
@@ -137,14 +153,14 @@ class Reading:
             self._count("too many", f"{message.topic!r:.80}: {WAITING:,} wait already")
             return
         self._number += 1
-        came = _Came(message, self._number)
+        came = _Came(message, self._number, time.time())
         if self._held is None:
             self._queue.put_nowait(came)
         else:
             self._held.append(came)
 
     def hold(self, seconds: float) -> None:
-        """Hold back what comes for so long. Then take it in the order of its times.
+        """Hold back what comes for so long. Then take it `_in_order`.
 
         A server sends what was not acknowledged once more, but after a while, and what is newer before that.
         """
@@ -155,7 +171,7 @@ class Reading:
 
     def _release(self) -> None:
         held, self._held = self._held or [], None
-        for came in sorted(held, key=lambda came: _moment(came.message)):
+        for came in _in_order(held):
             self._queue.put_nowait(came)
 
     def forget(self, client: str) -> None:
