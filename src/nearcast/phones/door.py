@@ -5,7 +5,8 @@ The server speaks MQTT itself, checks what each may publish and hear, and keeps 
 - *Whose session.* The server knows a session by the id that a client gives itself, whoever that is, and hands it over
   to whoever comes with that id. Behind the door the id is one of the client's own.
 - *Which token.* Any token of a client will do, and one that is revoked or has ended closes the connection.
-- *How much.* Packets that are too large end a connection, and one that sends too many is read more slowly.
+- *How much.* Packets that are too large end a connection, and one that sends too many is read more slowly. A client has
+  so many connections, and so many sessions that last, each with so many topics.
 - *Nothing is retained.* A position that the server would hand to whoever asks next month is kept for nobody.
 """
 
@@ -18,7 +19,6 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from math import inf
 
 from nearcast.errors import GatewayError
@@ -37,6 +37,7 @@ from nearcast.phones.frames import (
     packet,
     read_connect,
 )
+from nearcast.phones.sessions import Sessions, Visit, session_name
 
 __all__ = ["Door", "Few", "Limits", "Upstream"]
 
@@ -91,8 +92,10 @@ class Limits:
     """Packets a second, of which a large one counts as several; at once, ten times that. Pings and answers of each
     connection count by themselves."""
     connections: int = 20
+    sessions: int = 20
+    """Sessions that last, also while nobody is there, for as long as the server keeps them."""
     topics: int = 100
-    """Topics that one connection subscribes to at a time."""
+    """Topics that one session subscribes to at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +110,8 @@ class Upstream:
 class Door:
     """``async with await door.open(host, port)`` lets phones in."""
 
-    def __init__(self, identities: Identities, upstream: Upstream, limits: Limits | None = None) -> None:
-        self._identities, self._upstream, self.limits = identities, upstream, limits or Limits()
+    def __init__(self, identities: Identities, upstream: Upstream, limits: Limits, sessions: Sessions) -> None:
+        self._identities, self._upstream, self.limits, self._sessions = identities, upstream, limits, sessions
         self._rates = Rates(self.limits.rate)
         self._guests: dict[asyncio.Task[None], Identity] = {}
         self._count: Counter[str] = Counter()
@@ -160,27 +163,31 @@ class Door:
 
     async def _admit(self, came: Connect, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         who = await self._known(came)
+        came = _renamed(came, who, self._upstream.secret)
+        visit = self._sessions.visit(who.client, came.client_id, is_clean=came.is_clean)
         task = asyncio.current_task()
         assert task is not None
         self._guests[task] = who
         self._count[who.client] += 1
         try:
-            await self._pass_on(_renamed(came, who, self._upstream.secret), who, reader, writer)
+            await self._pass_on(came, who, visit, reader, writer)
         except asyncio.CancelledError:
             logger.info("%r may not stay", who.client)
         finally:
+            visit.leave()
             del self._guests[task]
             self._count[who.client] -= 1
             self._count += Counter()
 
     async def _pass_on(
-        self, came: Connect, who: Identity, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, came: Connect, who: Identity, visit: Visit, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         up_reader, up_writer = await self._welcomed(came, writer)
+        visit.welcome()
         ways = []
         try:
             ways = [
-                asyncio.ensure_future(self._up(who, reader, up_writer)),
+                asyncio.ensure_future(self._up(who, visit, reader, up_writer)),
                 asyncio.ensure_future(_down(up_reader, writer)),
             ]
             done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -217,13 +224,12 @@ class Door:
                 await asyncio.sleep(TOLD)
         raise FrameError("the NATS server does not know this token", Code.NOT_ALLOWED)
 
-    async def _up(self, who: Identity, reader: asyncio.StreamReader, up: asyncio.StreamWriter) -> None:
+    async def _up(self, who: Identity, visit: Visit, reader: asyncio.StreamReader, up: asyncio.StreamWriter) -> None:
         """From the phone to the server. That it ends without a word is for the server to see.
 
         What says something counts for the client, whichever of its connections it comes by. Pings and answers count for
         the connection, so that those of one phone do not wait for what another says.
         """
-        filters: set[int] = set()
         own = Rates(self.limits.rate)
         since = 0
         while True:
@@ -236,7 +242,7 @@ class Door:
                     first &= ~RETAIN
                     rates = self._rates
                 case Kind.SUBSCRIBE | Kind.UNSUBSCRIBE:
-                    self._note(who, filters, kind, body)
+                    self._note(visit, kind, body)
                     rates = self._rates
             await _wait(who, rates, 1 + len(body) // COST)
             _write(up, packet(first, body))
@@ -246,15 +252,12 @@ class Door:
                 since = 0
                 await asyncio.sleep(0)
 
-    def _note(self, who: Identity, filters: set[int], kind: int, body: bytes) -> None:
-        """What a connection subscribes to now. Hashes will do, and take no room however long the topics are."""
+    def _note(self, visit: Visit, kind: int, body: bytes) -> None:
         most = self.limits.topics
         if kind == Kind.UNSUBSCRIBE:
-            filters.difference_update(map(hash, filters_left(body, most)))
-            return
-        filters.update(map(hash, filters_asked(body, most)))
-        if len(filters) > most:
-            raise FrameError(f"{who.client!r} subscribes to more than {most} topics")
+            visit.unsubscribe(filters_left(body, most))
+        else:
+            visit.subscribe(filters_asked(body, most), most)
 
 
 async def _wait(who: Identity, rates: Rates, cost: int) -> None:
@@ -273,8 +276,7 @@ async def _wait(who: Identity, rates: Rates, cost: int) -> None:
 
 def _renamed(came: Connect, who: Identity, secret: str) -> Connect:
     """As the server is to know it. A session is the client's, whichever of its tokens it comes with."""
-    own = sha256(f"{who.client}\0{came.client_id}".encode("utf-8", "surrogatepass")).hexdigest()
-    session = own[:40] if came.client_id else ""
+    session = session_name(who.client, came.client_id) if came.client_id else ""
     return came.known_as(session, mqtt_name(who.token), mqtt_password(secret, who.token))
 
 

@@ -30,6 +30,7 @@ from nearcast.phones.messages import ABOUTS
 from nearcast.phones.reading import Reading
 from nearcast.phones.register import CURSOR, MESSAGES, STREAM, Register
 from nearcast.phones.session import Session
+from nearcast.phones.sessions import Sessions
 from nearcast.phones.telling import Telling, Tools
 
 __all__ = ["Phones", "Settings", "run_phones"]
@@ -102,7 +103,8 @@ async def run_phones(settings: Settings, identities: Identities) -> AsyncIterato
 
             for client in register.phones:
                 telling.begin(client)
-            door = Door(identities, Upstream(settings.upstream, login[1]), settings.limits)
+            sessions = await Sessions(settings.limits.sessions).load(link)
+            door = Door(identities, Upstream(settings.upstream, login[1]), settings.limits, sessions)
             opened = await door.open(settings.host, settings.port, tls)
             tasks = [
                 asyncio.create_task(work)
