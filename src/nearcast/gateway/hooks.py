@@ -212,11 +212,11 @@ class Hooks:
         return await self._change(client, change)
 
     async def retry(self, client: str, id_: str, last: int) -> Hook:
-        """Have dead letters tried again, up to the last one that is there."""
+        """Have dead letters tried again, up to the last one that is there. Each wish is a new one, also of the same."""
 
         def change(known: dict[str, Hook]) -> Hook:
             hook = _found(known, id_)
-            hook.retry = max(hook.retry, last)
+            hook.retry = max(hook.retry + 1, last)
             return hook
 
         return await self._change(client, change)

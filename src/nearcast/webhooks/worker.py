@@ -297,7 +297,8 @@ class Worker:
     # ---- dead letters ----------------------------------------------------------------------------
 
     async def _retry_letters(self) -> None:
-        """Each once, in order. One that is refused again stays; an endpoint that is away ends it, and all stay."""
+        """Each once, in order. One that is refused again comes last; an endpoint that is away ends it, and all that are
+        left stay as they were."""
         wanted, after, is_away = self.hook.retry, 0, False
         while not is_away and not self._is_idle:
             listed = await self._tools.letters.read(self.hook.number, after, LETTERS)
@@ -322,12 +323,14 @@ class Worker:
                 await letters.remove(sequence)
             case Kind.GONE:
                 await self._pause(outcome.reason)
-            case _:
+            case Kind.REFUSED:
                 letter.attempts += 1
                 letter.time, letter.reason = _text(time.time()), outcome.reason
                 await letters.add(number, letter)
                 await letters.remove(sequence)
-        return outcome.kind is Kind.AWAY
+            case Kind.AWAY:
+                return True
+        return False
 
     # ---- the cursor ------------------------------------------------------------------------------
 
