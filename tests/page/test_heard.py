@@ -95,6 +95,7 @@ def test_whoever_has_been_in_something_for_long_enough_is_green(browser: Browser
         show(page, "Who")
         expect(page.locator("#who-list li", has_text=bus)).to_have_class(re.compile("inside"))
         expect(page.locator("#who-list li", has_text=cab)).not_to_have_class(re.compile("inside"))
+    city.say("DELETE", "client", ann)
 
 
 def test_what_is_new_is_read_out_whatever_tab_is_open(browser: Browser, city: City) -> None:
