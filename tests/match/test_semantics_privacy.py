@@ -194,6 +194,18 @@ def test_decision_28_a_leave_does_not_say_whether_the_subscribers_own_filter_fai
     ]
 
 
+def test_decision_28_of_what_the_subscriber_itself_did_the_reason_says_what_that_was(s: System) -> None:
+    s.client("ann", 0, tank=10)
+    s.publish("shell", "fuel", "PUBLISH AT POINT(500 0) TO #tank < 70 AND #location WITHIN 2 km OF &location")
+    s.move("ann", 0, 0, 0)
+    s.subscribe("ann", "near", "SELECT WHERE &location WITHIN 1 km OF #location AND #tank < 20", 1)
+    s.subscribe("ann", "any", "SELECT WHERE #tank < 99", 1)
+    assert [row[1::2] for row in s.client("ann", 2, tank=80)] == [("any", "unmatched"), ("near", "attributes")]
+    assert [row[0] for row in s.client("ann", 3, tank=10)] == ["enter", "enter"]
+    assert [row[1::2] for row in s.move("ann", -5000, 0, 4)] == [("any", "unmatched"), ("near", "moved")]
+    assert [set(n.why) for n in s.last] == 2 * [{"was", "is", "versions"}]
+
+
 def test_decision_28_evidence_shows_the_fix_only_of_a_publication_that_goes_with_it(s: System) -> None:
     s.publish("shop", "stall", "PUBLISH AT POINT(0 0)")
     s.publish("shop", "cart")

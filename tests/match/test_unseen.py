@@ -20,18 +20,20 @@ OUTSIDE = NEAR.filter(lambda at: not (0 <= at[0] <= 10 and 0 <= at[1] <= 10))
 
 
 class Step(NamedTuple):
-    """Where ann is next: somewhere that bob may see, or at home, in one way or in another."""
+    """Where ann is next: somewhere that bob may see, or at home, in one way or in another. Then bob may go elsewhere."""
 
     seconds: int
     seen: tuple[int, int] | None
     one: tuple[int, int] = (5, 5)
     other: tuple[int, int] = (5, 5)
+    bob: tuple[int, int] | None = None
 
 
+BOB = st.none() | NEAR
 STEPS = st.lists(
     st.one_of(
-        st.builds(Step, st.integers(1, 5), OUTSIDE),
-        st.builds(Step, st.integers(1, 5), st.none(), INSIDE, INSIDE),
+        st.builds(Step, st.integers(1, 5), OUTSIDE, bob=BOB),
+        st.builds(Step, st.integers(1, 5), st.none(), INSIDE, INSIDE, BOB),
     ),
     min_size=2,
     max_size=9,
@@ -60,6 +62,12 @@ def at_home(s: System, before: Step, step: Step, now: float) -> None:
     """The filter itself leaves home out."""
     if not now:
         s.publish("ann", "me", f"PUBLISH TO NOT &location IN {HOME}")
+
+
+def at_home_or_far_from_bob(s: System, before: Step, step: Step, now: float) -> None:
+    """So that what bob does may also be why he does not see her."""
+    if not now:
+        s.publish("ann", "me", f"PUBLISH TO NOT &location IN {HOME} AND #location WITHIN 9 m OF &location")
 
 
 def paused(s: System, before: Step, step: Step, now: float) -> None:
@@ -92,7 +100,7 @@ def go_on(s: System, how: Callable[..., None], now: float) -> None:
         s.client("ann", now, shown=True)
 
 
-WAYS = (at_home, paused, withdrawn, told_by_attributes)
+WAYS = (at_home, at_home_or_far_from_bob, paused, withdrawn, told_by_attributes)
 
 
 def story(how: Callable[..., None], text: str, steps: Sequence[Step], which: str) -> list[Notification]:
@@ -109,6 +117,8 @@ def story(how: Callable[..., None], text: str, steps: Sequence[Step], which: str
         s.move("ann", x, y, now)
         if step.seen and not before.seen:
             go_on(s, how, now)
+        if step.bob:
+            s.move("bob", *step.bob, now)
         if step.seen:  # what is due is told now, as it would be otherwise when the next timer is
             s.tick(now)
         before = step
