@@ -20,7 +20,7 @@ OUTSIDE = NEAR.filter(lambda at: not (0 <= at[0] <= 10 and 0 <= at[1] <= 10))
 
 
 class Step(NamedTuple):
-    """Where ann is next: somewhere that bob may see, or at home, in one way or in another. Then bob may go elsewhere."""
+    """Where ann is next: where bob may see her, or at home, in one way or in another. Then bob may go elsewhere."""
 
     seconds: int
     seen: tuple[int, int] | None

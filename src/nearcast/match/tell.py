@@ -57,8 +57,8 @@ class Teller:
             return verdict.gone
         if not verdict.alive:
             return Reason.WHILE
-        # What a subscriber itself does is about what it saw until then. Of what anyone else does it learns only that, if
-        # the publisher's filter fails: whether its own holds is asked of what is hidden now.
+        # What a subscriber itself does is about what it saw until then. Of what anyone else does it learns no more than
+        # that the publisher's filter fails: whether its own holds is asked of what is hidden now.
         is_own = change.client == s.owner and change.cause.kind != "timer"
         if not verdict.allowed and (verdict.own or not is_own):
             return Reason.UNMATCHED
