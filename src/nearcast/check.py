@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from nearcast.errors import GeometryWarning, LanguageError, ModelError, NearcastError
+from nearcast.errors import LanguageError, ModelError, NearcastError
 from nearcast.language.oplog import statement_to_op
 from nearcast.language.parse import parse_pieces
 from nearcast.match import admit
 from nearcast.match.world import World
 from nearcast.model import op as ops
 from nearcast.model.geojson import layer_from_geojson
+from nearcast.model.repair import repairs
 from nearcast.model.statement import LayerFile, Publication, Removal, Statement, Subscription
 
 __all__ = ["checked_statements", "statement_ops"]
@@ -25,14 +25,13 @@ def checked_statements(text: str, folder: Path) -> Iterator[Checked]:
     """The line, the statement or its error, and the warnings, of each statement in turn."""
     world, pieces = World(), parse_pieces(text)
     while True:
-        with warnings.catch_warnings(record=True) as repaired:
-            warnings.simplefilter("always", GeometryWarning)
+        with repairs() as repaired:
             found = next(pieces, None)
             if found is None:
                 return
             line, result = found
             checked = result if isinstance(result, LanguageError) else _checked(result, world, folder)
-        yield line, checked, [str(one.message) for one in repaired]
+        yield line, checked, repaired
 
 
 def statement_ops(text: str, folder: Path, time: int) -> Iterator[ops.Op]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ from rich.progress import track
 
 from nearcast.bench import BENCHES, cases_of, report, usual_cases
 from nearcast.check import checked_statements, statement_ops
-from nearcast.errors import GeometryWarning, LanguageError, NearcastError
+from nearcast.errors import LanguageError, NearcastError
 from nearcast.language.format import condition_text, shape_of, statement_text
 from nearcast.language.oplog import encode_notification, read_ops
 from nearcast.live_cli import COMMANDS as LIVE_COMMANDS
@@ -24,6 +23,7 @@ from nearcast.match.reference import Reference
 from nearcast.model import op as ops
 from nearcast.model.moment import micros, parse_time, time_text
 from nearcast.model.notification import Notification
+from nearcast.model.repair import repairs
 from nearcast.model.statement import Statement, Subscription
 from nearcast.shell import FILE, LATENESS, as_json
 from nearcast.spark_cli import COMMANDS as SPARK_COMMANDS
@@ -151,8 +151,7 @@ def _applied(
     reference: Reference, log: str, refused: list[str], until: int | None = None, statements: str | None = None
 ) -> Iterator[Notification]:
     """The notifications of a log; what is refused goes to stderr and into the list."""
-    with click.open_file(log, "rb") as lines, warnings.catch_warnings(record=True) as repaired:
-        warnings.simplefilter("always", GeometryWarning)
+    with click.open_file(log, "rb") as lines, repairs() as repaired:
         for number, op in read_ops(lines):
             if statements is not None and not isinstance(op, NearcastError):
                 for first in statement_ops(_read_text(statements), Path(statements).parent, op.time):
@@ -168,7 +167,7 @@ def _applied(
                 refused.append(f"{log}:{number}: {error}")
                 click.echo(f"{log}:{number}: {error}", err=True)
             for warned in repaired:
-                click.echo(f"{log}:{number}: warning: {warned.message}", err=True)
+                click.echo(f"{log}:{number}: warning: {warned}", err=True)
             repaired.clear()
 
 

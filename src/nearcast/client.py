@@ -6,7 +6,8 @@
         print(event.kind, event.data["publisher"])
 
 Moves that are made at the same time share a request, and keep their order. Events go on after a lost connection where
-they were, without loss or repeat. What is not granted raises `GatewayError`.
+they were, without loss or repeat. What is not granted raises `GatewayError`. What is taken, and may
+not be what was meant, warns (`NearcastWarning`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import asyncio
 import os
 import random
 import time
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,7 +30,7 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from nearcast.errors import GatewayError
+from nearcast.errors import GatewayError, NearcastWarning
 from nearcast.later import seconds_until
 
 __all__ = ["Client", "Event"]
@@ -317,6 +319,8 @@ class Client:
 
     async def _put(self, what: str, id_: str, text: str) -> int:
         answer = await self._ask("PUT", f"/v1/{what}/{quote(id_, safe='')}", json={"text": text})
+        for said in answer.get("warnings", ()):
+            warnings.warn(said, NearcastWarning, stacklevel=3)
         return int(answer["sequence"])
 
     async def _ask(self, method: str, path: str, *, is_safe: bool = True, **body: Any) -> Any:

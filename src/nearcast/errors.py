@@ -14,7 +14,8 @@
     └── PipelineError         a job on Spark that cannot begin, or cannot go on
         └── LogError          a log that is not there, was cut, or does not take what is written
 
-    GeometryWarning           a polygon was repaired; the message names it
+    NearcastWarning           something was taken that may not be what was meant
+    └── GeometryWarning       a polygon was repaired; the message names it
 
 Each error makes its message once, in its constructor, from fields that a program can read.
 """
@@ -32,6 +33,7 @@ __all__ = [
     "LogError",
     "ModelError",
     "NearcastError",
+    "NearcastWarning",
     "OpError",
     "PipelineError",
     "RowError",
@@ -129,7 +131,11 @@ class LogError(PipelineError):
     """A log that is not there, was cut, or does not take what is written to it."""
 
 
-class GeometryWarning(UserWarning):
+class NearcastWarning(UserWarning):
+    """Something was taken, and may not be what was meant."""
+
+
+class GeometryWarning(NearcastWarning):
     """A polygon was not valid and has been repaired."""
 
 

@@ -17,6 +17,7 @@ from nearcast.shell import DATA, as_json
 from nearcast.shell import connected as _connected
 from nearcast.shell import do as _do
 from nearcast.shell import say as _say
+from nearcast.shell import warn as _warn
 from nearcast.token_cli import COMMANDS as TOKEN_COMMANDS
 from nearcast.webhook_cli import webhook
 
@@ -236,6 +237,7 @@ def _event_text(event: Event) -> str:
 def query(text: str, as_json: bool, **where: Any) -> None:
     """Print what matches TEXT, a subscription's statement, now."""
     found = _do(doing=lambda me: me.query(text), **where)
+    _warn(found.get("warnings", ()))
     if as_json:
         click.echo(json.dumps(found))
         return

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import warnings
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nearcast.errors import NearcastWarning
+
 if TYPE_CHECKING:  # what speaks HTTP is loaded by whoever does
     from nearcast.client import Client
 
-__all__ = ["DATA", "FILE", "LATENESS", "as_json", "connected", "do", "say"]
+__all__ = ["DATA", "FILE", "LATENESS", "as_json", "connected", "do", "say", "warn"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 DATA = click.option(
@@ -46,7 +49,16 @@ def do(url: str | None, token: str | None, client: str | None, doing: Callable[[
         async with Client(url, token, client=client) as me:
             return await doing(me)
 
-    return asyncio.run(run())
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", NearcastWarning)
+        done = asyncio.run(run())
+    warn(str(one.message) for one in warned)
+    return done
+
+
+def warn(said: Iterable[str]) -> None:
+    for text in said:
+        click.echo(f"warning: {text}", err=True)
 
 
 def say(answer: Any, text: str, as_json: bool) -> None:

@@ -7,7 +7,6 @@ import math
 import os
 import sys
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -22,10 +21,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from nearcast.errors import GeometryWarning, LanguageError
+from nearcast.errors import LanguageError
 from nearcast.language.parse import parse_duration, parse_length
 from nearcast.model import op as ops
 from nearcast.model.moment import micros
+from nearcast.model.repair import repairs
 from nearcast.shell import FILE, LATENESS, as_json
 
 if TYPE_CHECKING:
@@ -295,10 +295,9 @@ def _line(text: str) -> None:
 @contextmanager
 def _warnings_said() -> Iterator[None]:
     """Say what was repaired, a line each."""
-    with warnings.catch_warnings(record=True) as repaired:
-        warnings.simplefilter("always", GeometryWarning)
+    with repairs() as repaired:
         yield
-    for warned in dict.fromkeys(str(one.message) for one in repaired):
+    for warned in dict.fromkeys(repaired):
         click.echo(f"warning: {warned}", err=True)
 
 

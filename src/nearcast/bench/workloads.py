@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from nearcast.errors import GeometryWarning
 from nearcast.language.oplog import statement_to_op
 from nearcast.language.parse import parse, parse_publication, parse_subscription
 from nearcast.match.kernel import Kernel
@@ -28,6 +26,7 @@ from nearcast.model import condition as c
 from nearcast.model import op as ops
 from nearcast.model.geojson import layer_from_geojson
 from nearcast.model.layer import Layer, LayerRegion
+from nearcast.model.repair import repairs
 from nearcast.model.shape import Disc, Geometry, Point, polygon
 from nearcast.model.statement import Subscription
 
@@ -266,8 +265,7 @@ def city_zones(generated: int) -> list[Layer]:
     """Neighbourhoods and zip codes of San Francisco if they are there, else stars."""
     files = {"neighbourhoods": "sf_neighborhoods.geojson", "zipcodes": "sf_zipcodes.geojson"}
     if (CITY / "places_sf").is_dir():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GeometryWarning)
+        with repairs():
             return [
                 layer_from_geojson(name, json.loads((CITY / "places_sf" / file).read_text(encoding="utf-8")))
                 for name, file in files.items()

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from nearcast.broker.unknown import missing, unknown_in
 from nearcast.broker.weighing import Scales
 from nearcast.errors import OpError, UnknownName
 from nearcast.language.format import condition_text, statement_text
@@ -28,6 +29,7 @@ from nearcast.model.geojson import region_to_geojson
 from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import FOREVER, LIMIT, Moment, time_text
 from nearcast.model.notification import Notification
+from nearcast.model.repair import repairs
 from nearcast.model.space import Metric
 from nearcast.model.statement import Publication, Subscription
 
@@ -43,6 +45,7 @@ __all__ = [
     "state_of",
     "statements_of",
     "staying",
+    "warnings_of",
 ]
 
 LISTED = 10_000
@@ -83,15 +86,29 @@ def state_of(kernel: Kernel, asked: Asked, number: int) -> list[msgspec.Raw]:
     return _lines(kernel, state(kernel, _client(asked), number))
 
 
-def found_by(kernel: Kernel, scales: Scales, asked: Asked, number: int) -> list[msgspec.Raw]:
+def found_by(kernel: Kernel, scales: Scales, asked: Asked, number: int) -> dict[str, Any]:
     """What a client would be told at once if it subscribed to a text."""
-    subscription = parse(asked.text)
+    with repairs() as repaired:
+        subscription = parse(asked.text)
     if not isinstance(subscription, Subscription):
         raise OpError(f"the statement is a {type(subscription).__name__}, not a Subscription", "text")
     if subscription.owner and subscription.owner != asked.client:
         raise OpError(f"the statement says {subscription.owner!r}, the client is {asked.client!r}", "text")
     scales.check_cost(subscription, asked.cost)
-    return _lines(kernel, query(kernel, replace(subscription, owner=_client(asked)), number))
+    found = _lines(kernel, query(kernel, replace(subscription, owner=_client(asked)), number))
+    return {"notifications": found, **_warning(repaired + unknown_in(kernel.world, subscription))}
+
+
+def warnings_of(kernel: Kernel, asked: Asked) -> list[str]:
+    """What is to be said of a statement that was taken."""
+    subscribed = kernel.subscriptions.get((asked.client, asked.subscription))
+    published = kernel.world.publications.get((asked.client, asked.publication or ""))
+    statement = subscribed.subscription if subscribed else published.publication if published else None
+    return [] if statement is None else unknown_in(kernel.world, statement)
+
+
+def _warning(said: list[str]) -> dict[str, list[str]]:
+    return {"warnings": said} if said else {}
 
 
 def statements_of(kernel: Kernel, asked: Asked) -> dict[str, list[dict[str, str]]]:
@@ -195,7 +212,8 @@ def explained_to(kernel: Kernel, asked: Asked) -> dict[str, Any]:
     """Why a client was told of what it may see, or was not. Conditions of publishers stay with them."""
     s = kernel.subscriptions.get((_client(asked), asked.subscription))
     if s is None:
-        return {"explanations": [], "more": False}
+        known = (id_ for _, id_ in kernel.owned(asked.client)[1])
+        return {"explanations": [], "more": False, **_warning([missing("subscription", asked.subscription, known)])}
     told = {key for key, _ in kernel.told(s)}
     wanted = (asked.publication, asked.publisher, asked.region, asked.peer)
     may_know = _knowing(kernel, s)

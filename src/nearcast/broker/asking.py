@@ -33,6 +33,7 @@ from nearcast.broker.answers import (
     state_of,
     statements_of,
     staying,
+    warnings_of,
 )
 from nearcast.broker.applying import Refusal
 from nearcast.broker.following import Follower
@@ -206,7 +207,8 @@ def _applied(broker: Answerer, asked: Asked) -> Answer:
     refused = broker.refused(asked.after)
     if refused is None:
         return _error(f"what packet {asked.after} came to is not known any more", "Forgotten")
-    return {"refused": [asdict(refusal) for refusal in refused]}
+    said = warnings_of(_known(broker).kernel, asked)
+    return {"refused": [asdict(refusal) for refusal in refused], "warnings": said}
 
 
 def _state(broker: Answerer, asked: Asked) -> Answer:
@@ -217,7 +219,7 @@ def _state(broker: Answerer, asked: Asked) -> Answer:
 
 def _query(broker: Answerer, asked: Asked) -> Answer:
     state = _known(broker)
-    return {"notifications": found_by(state.kernel, state.scales, asked, state.sequence)}
+    return found_by(state.kernel, state.scales, asked, state.sequence)
 
 
 def _weigh(broker: Answerer, asked: Asked) -> Answer:

@@ -39,6 +39,7 @@ from nearcast.gateway.routes import ROUTES, Way
 from nearcast.gateway.streams import EVENT_HEADERS, Talk, is_heard, send_events, start_after
 from nearcast.log.ending import end
 from nearcast.log.memory import give_back
+from nearcast.model.repair import repairs
 
 __all__ = ["create_app", "open_gateway"]
 
@@ -151,6 +152,7 @@ class _Door:
         way = self.doors["GET" if scope["method"] == "HEAD" else scope["method"]]
         began = time.perf_counter()
         with ExitStack() as stack:  # in hand until it is sent
+            stack.enter_context(repairs())  # which are said by whoever reads a statement to be taken
             try:
                 who = identified(gateway, request.headers.get("authorization"))
                 who.must(way.action)

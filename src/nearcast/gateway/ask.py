@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -38,6 +38,7 @@ class Refused(msgspec.Struct):
 
 class _Applied(msgspec.Struct):
     refused: list[Refused] = []
+    warnings: list[str] = []
 
 
 class State(msgspec.Struct):
@@ -121,18 +122,21 @@ class Broker:
             raise GatewayError(422, said.error)
         return answer
 
-    async def check(self, placed: Placed, status: int = 422) -> None:
-        """Wait until an op is applied, and raise if it was refused: with 404 where only what is not there can be."""
+    async def check(self, placed: Placed, status: int = 422, statement: Mapping[str, Any] | None = None) -> list[str]:
+        """Wait until an op is applied, and raise if it was refused: with 404 where only what is not there can be. Of a
+        statement (its ``client``, and the ``subscription`` or ``publication``) it gives what is to be said."""
         try:
-            answer = await self.ask("applied", after=placed.sequence)
+            answer = await self.ask("applied", after=placed.sequence, **(statement or {}))
         except GatewayError as error:
             if error.status == 503:
                 reason = f"it is in the log as {placed.sequence}, but {error.reason}, so whether it holds is not known"
                 raise GatewayError(503, reason, retry_after=error.retry_after) from None
             raise
-        for refused in msgspec.json.decode(answer, type=_Applied).refused:
+        applied = msgspec.json.decode(answer, type=_Applied)
+        for refused in applied.refused:
             if refused.index in (placed.index, None):
                 raise GatewayError(status, refused.reason)
+        return applied.warnings
 
     async def state(self, client: str) -> State:
         return msgspec.json.decode(await self.ask("state", client=client), type=State)

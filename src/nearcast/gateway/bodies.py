@@ -22,10 +22,11 @@ class Statement(msgspec.Struct, forbid_unknown_fields=True):
     text: str
 
 
-class Written(msgspec.Struct):
-    """Where an op is in the log. It has been applied."""
+class Written(msgspec.Struct, omit_defaults=True):
+    """Where an op is in the log. It has been applied. What may not be as it was meant is said."""
 
     sequence: int
+    warnings: list[str] = []
 
 
 class Taken(msgspec.Struct, omit_defaults=True):
@@ -35,6 +36,7 @@ class Taken(msgspec.Struct, omit_defaults=True):
     sequence: int
     refused: int = 0
     faults: list[Fault] = []
+    warnings: list[str] = []
 
 
 _Values = Annotated[dict[Name, bool | int | float | Text], msgspec.Meta(max_length=MOST - 1)]

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from nearcast.errors import GatewayError, LanguageError, OpError
 from nearcast.gateway.ask import Broker
-from nearcast.gateway.bodies import Statement, Taken
+from nearcast.gateway.bodies import Statement, Taken, Written
 from nearcast.gateway.commit import Committer, Placed
 from nearcast.gateway.delivery import Feed, Hub
 from nearcast.gateway.formats import MOST as MOST_POSITIONS
@@ -31,13 +31,16 @@ from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.outbox import Cursors
 from nearcast.model.moment import MICROS
+from nearcast.model.repair import repairs
 
-__all__ = ["Call", "Gateway", "Settings", "answer", "written"]
+__all__ = ["Call", "Gateway", "Settings", "answer", "brief", "written"]
 
 REMEMBERED = 10_000
 """Those who wrote of late, at most."""
 FAULTS = 100
-"""The most that one answer lists."""
+"""The most that one answer lists, and warnings."""
+STATEMENTS = {"publish": "publication", "subscribe": "subscription"}
+"""Ops that take a statement, and what it is then."""
 BODY = 4 * 2**20
 """Bytes of a body of one who is no operator. As many positions as may be sent at once fit."""
 BRIEF = 512
@@ -202,7 +205,7 @@ class Gateway:
         if len(self.wrote) >= REMEMBERED:
             self.wrote.clear()
         self.wrote[who.client] = placed.sequence
-        return Taken(read.count, placed.sequence, len(read.faults), read.faults[:FAULTS])
+        return Taken(read.count, placed.sequence, len(read.faults), read.faults[:FAULTS], brief(read.warnings))
 
     async def ask(self, who: Identity, what: str, **asked: Any) -> bytes:
         """A question to the broker, which has applied by then what the same one wrote here. What it takes the broker is
@@ -253,12 +256,15 @@ class Gateway:
         """What a question may cost."""
         return None if who.is_operator else self.settings.cost
 
-    async def write(self, who: Identity, op: dict[str, Any], status: int = 422) -> Placed:
+    async def write(self, who: Identity, op: dict[str, Any], status: int = 422) -> Written:
         """Append an op, wait until it is applied, and raise if it cannot be read or was refused."""
         self.count(who, 1)
-        placed = await self.committer.commit([written(op)], who.client)
-        await self.broker.check(placed, status)
-        return placed
+        with repairs() as repaired:
+            line = written(op)
+        placed = await self.committer.commit([line], who.client)
+        kind = STATEMENTS.get(op["op"])
+        unknown = await self.broker.check(placed, status, {kind: op["id"], "client": op["client"]} if kind else None)
+        return Written(placed.sequence, brief(repaired) + unknown)
 
 
 def _refusal(faults: list[Fault]) -> GatewayError:
@@ -268,6 +274,12 @@ def _refusal(faults: list[Fault]) -> GatewayError:
     first = faults[0]
     where = f"[{first.index}].{first.field}".rstrip(".") if len(faults) > 1 else first.field
     return GatewayError(422, first.reason, where)
+
+
+def brief(warnings: list[str]) -> list[str]:
+    """The first of them, and how many more there are."""
+    left_out = len(warnings) - FAULTS
+    return [*warnings[:FAULTS], *([f"and {left_out:,} more"] if left_out > 0 else [])]
 
 
 def written(op: dict[str, Any]) -> bytes:

@@ -15,10 +15,11 @@ from starlette.responses import Response
 
 from nearcast.errors import GatewayError, LanguageError, NearcastError
 from nearcast.gateway.bodies import LONGEST, Heard, Particulars, Reading, Taken, Written
-from nearcast.gateway.call import Call, Gateway, answer, written
+from nearcast.gateway.call import Call, Gateway, answer, brief, written
 from nearcast.gateway.events import events_of
 from nearcast.gateway.formats import Lines, read_lines, read_positions
 from nearcast.gateway.grants import Action
+from nearcast.gateway.layers import Uploaded
 from nearcast.gateway.phones import forget_phones
 from nearcast.gateway.seal import BEGINNING
 from nearcast.language.format import statement_text
@@ -26,6 +27,7 @@ from nearcast.language.oplog import decode_op
 from nearcast.language.parse import parse_publication
 from nearcast.log.subjects import out_subject
 from nearcast.model.moment import MICROS, parse_time
+from nearcast.model.repair import repairs
 
 __all__ = [
     "Door",
@@ -112,8 +114,7 @@ async def post_readings(call: Call) -> Response:
         value = {} if reading.value is None else {"value": reading.value}
         ops.append({**op, **value, "values": reading.values})
     if len(ops) == 1:
-        placed = await call.gateway.write(call.who, ops[0], status=404)
-        return answer(Written(placed.sequence))
+        return answer(await call.gateway.write(call.who, ops[0], status=404))
     if not ops:
         raise GatewayError(422, "there is nothing in it")
     read = Lines([written(op) for op in ops], len(ops))
@@ -132,8 +133,7 @@ async def patch_client(call: Call) -> Response:
     said = await call.decoded(Particulars)
     durations = {name: v for name in ("lease", "lateness") if (v := getattr(said, name)) is not None}
     op = {"op": "client", "time": call.gateway.moment(), "client": call.client, "attributes": said.attributes}
-    placed = await call.gateway.write(call.who, {**op, **durations})
-    return answer(Written(placed.sequence))
+    return answer(await call.gateway.write(call.who, {**op, **durations}))
 
 
 async def delete_client(call: Call) -> Response:
@@ -169,8 +169,7 @@ def put_statement(op: str) -> Door:
         written(said)
         gateway, client = call.gateway, call.client
         async with gateway.changing(client, id_), gateway.admitted(call.who, client, op, id_, text):
-            placed = await call.gateway.write(call.who, said)
-        return answer(Written(placed.sequence))
+            return answer(await call.gateway.write(call.who, said))
 
     return put
 
@@ -188,8 +187,7 @@ def delete_statement(op: str) -> Door:
         id_ = _id(call)
         said = {"op": op, "time": call.gateway.moment(), "client": call.client, "id": id_}
         async with call.gateway.changing(call.client, id_):
-            placed = await call.gateway.write(call.who, said, status=404)
-        return answer(Written(placed.sequence))
+            return answer(await call.gateway.write(call.who, said, status=404))
 
     return delete
 
@@ -222,7 +220,7 @@ def post_pause(*, paused: bool) -> Door:
                 raise GatewayError(404, f"there is no publication {id_!r}", "id")
             text = statement_text(replace(parse_publication(texts[0]), paused=paused))
             said = {"op": "publish", "time": gateway.moment(), "client": client, "id": id_, "text": text}
-            return answer(Written((await gateway.write(call.who, said)).sequence))
+            return answer(await gateway.write(call.who, said))
 
     return post
 
@@ -235,8 +233,7 @@ def put_definition(op: str) -> Door:
         said = {"op": op, "time": call.gateway.moment(), "text": await call.text()}
         name = call.named("name")
         _check_name(said, op, name)
-        placed = await call.gateway.write(call.who, said)
-        return answer(Written(placed.sequence))
+        return answer(await call.gateway.write(call.who, said))
 
     return put
 
@@ -255,16 +252,16 @@ def _check_name(said: dict[str, Any], op: str, name: str) -> None:
 def delete_definition(op: str) -> Door:
     async def delete(call: Call) -> Response:
         said = {"op": op, "time": call.gateway.moment(), "name": call.named("name"), "remove": True}
-        placed = await call.gateway.write(call.who, said, status=404)
-        return answer(Written(placed.sequence))
+        return answer(await call.gateway.write(call.who, said, status=404))
 
     return delete
 
 
 async def put_layer(call: Call) -> Response:
     data = await call.decoded(Any)
-    stored = await call.gateway.layers.put(call.named("name"), data, call.gateway.moment())
-    return answer(stored)
+    with repairs() as repaired:
+        stored = await call.gateway.layers.put(call.named("name"), data, call.gateway.moment())
+    return answer(Uploaded(stored.hash, stored.regions, stored.sequence, warnings=brief(repaired)))
 
 
 async def get_layer(call: Call) -> Response:

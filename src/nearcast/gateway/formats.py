@@ -12,13 +12,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nearcast.errors import GatewayError, NearcastError
+from nearcast.errors import GatewayError, NearcastError, suggestion
 from nearcast.gateway.identity import Identity
 from nearcast.language.oplog import decode_op
 from nearcast.model import op as ops
 from nearcast.model.moment import MICROS, parse_time, time_text
 from nearcast.model.region import LONGEST_NAME, LONGEST_TEXT
 from nearcast.model.region import MOST as MOST_SAID
+from nearcast.model.repair import repairs
 
 __all__ = [
     "MOST",
@@ -98,6 +99,8 @@ class Lines:
     count: int = 0
     """Positions that were taken; one may come to two lines."""
     faults: list[Fault] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    """What was repaired, and in which line."""
     layers: set[str] = field(default_factory=set)
     """Layers that are written by these lines."""
     forgotten: set[str] = field(default_factory=set)
@@ -107,6 +110,8 @@ class Lines:
 _plain = msgspec.json.Decoder(list[Position] | Position)
 _line = msgspec.json.Decoder(_Move)
 _encoder = msgspec.json.Encoder()
+UNKNOWN = "contains unknown field `"
+"""What msgspec says before a field that there is not."""
 
 
 def when(given: str | float | None, now: int, ahead: int) -> str | float:
@@ -234,7 +239,14 @@ def _position(item: Any) -> Position:
 
 def _fault(error: msgspec.ValidationError) -> Fault:
     reason, field = faulty(error)
-    return Fault(0, reason, field)
+    hint = _hint(field) if UNKNOWN in reason else ""
+    return Fault(0, f"{reason}; {hint}" if hint else reason, field)
+
+
+def _hint(unknown: str) -> str:
+    """Which field of a position was meant: others say lng, or longitude."""
+    whole = next((name for name in ("lon", "lat", "alt") if unknown.startswith(name)), None)
+    return f"did you mean {whole!r}?" if whole else suggestion(unknown, Position.__struct_fields__)
 
 
 def faulty(error: msgspec.ValidationError) -> tuple[str, str]:
@@ -243,7 +255,7 @@ def faulty(error: msgspec.ValidationError) -> tuple[str, str]:
     said, _, path = str(error).partition(" - at `")
     if path.startswith("key` in `"):
         said, path = f"{said} as a name", path.removeprefix("key` in `")
-    unknown = said.partition("contains unknown field `")[2]
+    unknown = said.partition(UNKNOWN)[2]
     return said, (path.removeprefix("$").removeprefix(".") or unknown).rstrip("`")
 
 
@@ -306,7 +318,9 @@ def read_lines(body: bytes, now: int, ahead: int) -> Lines:
     read = Lines()
     for index, line in enumerate(piece for piece in body.split(b"\n") if piece.strip()):
         try:
-            read.lines.append(_read_line(line.strip(), now, ahead, read))
+            with repairs() as repaired:
+                read.lines.append(_read_line(line.strip(), now, ahead, read))
+            read.warnings += [f"[{index}]: {what}" for what in repaired]
             read.count += 1
         except GatewayError as error:
             read.faults.append(Fault(index, error.reason, error.field))

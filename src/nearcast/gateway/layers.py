@@ -31,7 +31,7 @@ from nearcast.log.subjects import LAYER_NAMES, LAYERS
 from nearcast.model.geojson import layer_from_geojson, layer_to_geojson
 from nearcast.model.layer import Layer
 
-__all__ = ["Content", "Layers", "Stored"]
+__all__ = ["Content", "Layers", "Stored", "Uploaded"]
 
 HASTE = 20.0
 """Seconds for one to be read, after which the next has its turn: its connection may be gone."""
@@ -47,6 +47,12 @@ class Stored(msgspec.Struct):
     regions: int
     sequence: int = 0
     """Of the packet that ends it; 0 while it is being written."""
+
+
+class Uploaded(Stored, omit_defaults=True):
+    """The same, and what was repaired."""
+
+    warnings: list[str] = []
 
 
 class Content(NamedTuple):

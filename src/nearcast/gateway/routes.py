@@ -9,7 +9,7 @@ from nearcast.gateway import doors, hook_doors, token_doors
 from nearcast.gateway.bodies import Heard, Particulars, Reading, Statement, Taken, Written
 from nearcast.gateway.formats import Position
 from nearcast.gateway.grants import Action
-from nearcast.gateway.layers import Stored
+from nearcast.gateway.layers import Uploaded
 
 __all__ = ["ROUTES", "Way"]
 
@@ -228,7 +228,9 @@ ROUTES: list[Way] = [
     *_definitions("relations"),
     Way("GET", "/v1/places", Action.ASK, "All places, as GeoJSON", doors.get_places),
     Way("GET", "/v1/layers", Action.ASK, "All layers: their names, and how many regions each has", doors.get_layers),
-    Way("PUT", _LAYER, Action.DEFINE, "Upload a layer as GeoJSON (operators)", doors.put_layer, dict[str, Any], Stored),
+    Way(
+        "PUT", _LAYER, Action.DEFINE, "Upload a layer as GeoJSON (operators)", doors.put_layer, dict[str, Any], Uploaded
+    ),
     Way("GET", _LAYER, Action.ASK, "A layer as GeoJSON", doors.get_layer),
     Way("DELETE", _LAYER, Action.DEFINE, "Remove a layer (operators)", doors.delete_layer, gives=Written),
     Way("GET", "/v1/metrics", Action.MEASURE, "For Prometheus (operators)", doors.get_metrics),

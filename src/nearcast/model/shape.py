@@ -7,7 +7,6 @@ west is greater than its east crosses it too.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from nearcast.errors import GeometryError, GeometryWarning, ModelError
+from nearcast.errors import GeometryError, ModelError
 from nearcast.model.constraint import Interval, is_finite
+from nearcast.model.repair import repaired
 
 __all__ = ["Box", "Disc", "Geometry", "Point", "Polygon", "Ring", "Shape", "check_distance", "polygon", "shifted"]
 
@@ -191,13 +191,13 @@ def polygon(parts: Iterable[Sequence[Sequence[Sequence[float]]]], name: str = "p
     if _is_tangled(closed):
         raise GeometryError(f"{name} crosses itself more than {CROSSINGS} times; draw it without crossings")
     try:
-        repaired = _areas(shapely.make_valid(made.planar))
+        areas = _areas(shapely.make_valid(made.planar))
     except shapely.errors.GEOSException as error:
         raise GeometryError(f"{name} cannot be repaired: {error}") from None
-    if not repaired:
+    if not areas:
         raise GeometryError(f"{name} has no area: {reason}")
-    warnings.warn(f"{name} was repaired: {reason}", GeometryWarning, stacklevel=2)
-    return Polygon(tuple(_rings(part) for part in repaired))
+    repaired(f"{name} was repaired: {reason}")
+    return Polygon(tuple(_rings(part) for part in areas))
 
 
 def _is_tangled(parts: Iterable[tuple[Ring, ...]]) -> bool:
@@ -225,7 +225,7 @@ def _ring(corners: Sequence[Sequence[float]], name: str) -> Ring:
     if len(closed) < 4:
         raise GeometryError(f"{name} has a ring of {max(0, len(closed) - 1)} corners; it needs at least three")
     if closed is not ring:
-        warnings.warn(f"{name} was repaired: a ring was not closed", GeometryWarning, stacklevel=3)
+        repaired(f"{name} was repaired: a ring was not closed")
     return tuple(closed)
 
 

@@ -1,7 +1,7 @@
 // Standard questions, easily chosen, as the Active Map Service has them: to be answered now, or as a subscription that
 // goes on telling. Each is a statement of the language, which is shown.
 
-import { Latest, byId, countText, el, metresText, say } from "./dom.js";
+import { Latest, byId, countText, el, metresText, say, sentences } from "./dom.js";
 import { middle, view } from "./ground.js";
 import { box, inside, number, point, quoted, shapesIn } from "./statement.js";
 
@@ -139,7 +139,8 @@ export class Ask {
     say(byId("ask-problem"), null);
     const signal = this.#asked.next();
     try {
-      const { notifications } = await this.#api.post("query", { text }, signal);
+      const { notifications, warnings = [] } = await this.#api.post("query", { text }, signal);
+      say(byId("ask-problem"), sentences(...warnings));
       return this.#answered(notifications);
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -176,8 +177,8 @@ export class Ask {
     const [question, values] = [this.#question, this.#values()];
     const name = this.#at.zones.freeName(question.keep(values).slice(0, 60));
     try {
-      await this.#at.zones.subscribe(name, question.keepText?.(values) ?? text);
-      return this.onKept(name);
+      const warnings = await this.#at.zones.subscribe(name, question.keepText?.(values) ?? text);
+      return this.onKept(sentences(`Subscribed: ${name}`, ...warnings));
     } catch (error) {
       return this.#api.signal.aborted ? undefined : say(byId("ask-problem"), error.message);
     }

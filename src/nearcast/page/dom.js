@@ -95,6 +95,10 @@ export function metresText(metres) {
   return `${metres >= 10 ? Math.round(metres) : Number(metres.toFixed(1))} m`;
 }
 
+/** What a gateway says, as sentences. */
+export const sentences = (...said) =>
+  said.map((text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/[^.?!]$/, "$&.")).join(" ");
+
 export const countText = (count, one, many = `${one}s`) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
 
 // ---- time --------------------------------------------------------------------------------------

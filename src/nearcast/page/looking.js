@@ -88,7 +88,7 @@ export class Looking {
     this.asking = new Ask(api, at, {
       onPick: (found) => this.#pickFound(found),
       onFound: (names) => ((this.scene.found = names), this.scene.wake()),
-      onKept: (kept) => (this.zones.notice(`Subscribed: ${kept}.`), choose("zones", { focus: true })),
+      onKept: (said) => (this.zones.notice(said), choose("zones", { focus: true })),
       onHere: (position, accuracy) => this.#sayHere(position, accuracy),
     });
     this.past = new Past(api, {

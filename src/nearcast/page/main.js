@@ -2,7 +2,7 @@
 
 import "./trusted.js";
 import { Api } from "./api.js";
-import { byId, exactText, say, sleep, timeText } from "./dom.js";
+import { byId, exactText, say, sentences, sleep, timeText } from "./dom.js";
 import { Looking } from "./looking.js";
 import * as session from "./session.js";
 
@@ -93,7 +93,7 @@ function denied(api, refused) {
   if (looking?.api !== api) return;
   session.forget();
   close();
-  ask(`${refused.message.charAt(0).toUpperCase()}${refused.message.slice(1)}.`);
+  ask(sentences(refused.message));
 }
 
 /** How it goes. A time beside it is not read out, since it may pass quickly. */

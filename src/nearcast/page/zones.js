@@ -1,7 +1,7 @@
 // One's subscriptions: listed, drawn where they name a shape, made by drawing, and removed.
 
 import { path } from "./api.js";
-import { arrange, byId, el, icon, oneAtATime, repeat, say } from "./dom.js";
+import { arrange, byId, el, icon, oneAtATime, repeat, say, sentences } from "./dom.js";
 import { Draft } from "./draw.js";
 import { TURN, cut, eastward, joined } from "./earth.js";
 import { L, isEarth, niceBelow, toLatLng } from "./ground.js";
@@ -70,9 +70,11 @@ export class Zones {
     }
   }
 
+  /** Gives what the gateway has to say of it: it may not be what was meant. */
   async subscribe(id, text) {
-    await this.#api.put(path`subscriptions/${id}`, { text });
+    const { warnings = [] } = await this.#api.put(path`subscriptions/${id}`, { text });
     await this.load();
+    return warnings;
   }
 
   /** The middle of what a subscription names, if it names a shape. */
@@ -174,9 +176,9 @@ export class Zones {
     if (text === null) return say(problem, "A polygon needs three corners or more, and goes around the earth once at the most.");
     if (!(this.#draft.radius > 0)) return say(problem, "A circle needs a radius.");
     try {
-      await this.subscribe(name, text);
+      const warnings = await this.subscribe(name, text);
       this.#close();
-      return this.notice(`Subscribed to ${name}.`);
+      return this.notice(sentences(`Subscribed to ${name}`, ...warnings));
     } catch (error) {
       return say(problem, error.message);
     }
