@@ -316,16 +316,18 @@ def owntracks_fix(message: dict[str, Any]) -> dict[str, Any]:
 def read_lines(body: bytes, now: int, ahead: int) -> Lines:
     """Lines of ops, as an operator sends them. Only a tick is not for others to say."""
     read = Lines()
-    for index, line in enumerate(piece for piece in body.split(b"\n") if piece.strip()):
-        try:
-            with repairs() as repaired:
+    with repairs() as repaired:
+        for index, line in enumerate(piece for piece in body.split(b"\n") if piece.strip()):
+            try:
                 read.lines.append(_read_line(line.strip(), now, ahead, read))
-            read.warnings += [f"[{index}]: {what}" for what in repaired]
-            read.count += 1
-        except GatewayError as error:
-            read.faults.append(Fault(index, error.reason, error.field))
-        except NearcastError as error:
-            read.faults.append(Fault(index, str(error)))
+                read.count += 1
+            except GatewayError as error:
+                read.faults.append(Fault(index, error.reason, error.field))
+            except NearcastError as error:
+                read.faults.append(Fault(index, str(error)))
+            if repaired:
+                read.warnings += [f"[{index}]: {what}" for what in repaired]
+                repaired.clear()
     return read
 
 
