@@ -66,5 +66,7 @@ def test_names_are_looked_up_to_an_end() -> None:
     (only,) = said(f"SELECT WHERE &location IN PLACE '{'h' * 5000}'")
     assert len(only) < 200
     many = world()
-    many.layers |= {f"layer {number}": Layer(f"layer {number}", ()) for number in range(2 * HINTED)}
-    assert said("SELECT FROM LAYER 'layer 9999'", many)[0].startswith("there is no layer 'layer 9999' yet")
+    many.places = {name: Place(name) for name in (f"place {number}" for number in range(2 * HINTED))}
+    first, second = said("SELECT WHERE &location IN PLACE 'place x' OR &location IN PLACE 'place y'", many)
+    assert first == "there is no place 'place x' yet; did you mean 'place 9'?"
+    assert second == "there is no place 'place y' yet"

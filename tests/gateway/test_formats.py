@@ -100,7 +100,7 @@ def test_a_plane_has_x_and_y() -> None:
         ({"lon": 1, "lat": 2, "lenght": 3}, "lenght", "unknown field `lenght`"),
         ({"lng": 1, "lat": 2}, "lng", "unknown field `lng`; did you mean 'lon'?"),
         ({"longitude": 1, "latitude": 2}, "longitude", "; did you mean 'lon'?"),
-        ({"lon": 1, "lat": 2, "acuracy": 3}, "acuracy", "; did you mean 'accuracy'?"),
+        ({"lon": 1, "lat": 2, "timestamp": 3}, "timestamp", "; did you mean 'time'?"),
         ({"lon": 1, "lat": 2, "accuracy": -1}, "accuracy", "not negative"),
         ({"lon": 1, "lat": 2, "time": "noon"}, "time", "is not a time"),
         ({"lon": 1, "lat": 2, "time": "2026-01-01T08:05:01Z"}, "time", "more than 300 s ahead of now"),

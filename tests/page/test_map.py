@@ -231,7 +231,9 @@ def test_questions(browser: Browser, city: City) -> None:
         page.get_by_role("button", name="Ask now").click()
         expect(page.locator("#ask-problem")).to_have_text("There is no layer 'nowhere' yet.")
         page.get_by_role("button", name="Keep me told").click()
-        expect(page.locator("#zone-notice")).to_contain_text("Subscribed: my question. There is no layer 'nowhere' yet.")
+        expect(page.locator("#zone-notice")).to_contain_text(
+            "Subscribed: my question. There is no layer 'nowhere' yet."
+        )
         show(page, "Ask")
         page.get_by_role("combobox", name="Question").select_option("Who is near me?")
         page.get_by_role("button", name="Keep me told").click()

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nearcast.errors import GatewayError, NearcastError, suggestion
+from nearcast.errors import GatewayError, NearcastError
 from nearcast.gateway.identity import Identity
 from nearcast.language.oplog import decode_op
 from nearcast.model import op as ops
@@ -112,6 +112,12 @@ _line = msgspec.json.Decoder(_Move)
 _encoder = msgspec.json.Encoder()
 UNKNOWN = "contains unknown field `"
 """What msgspec says before a field that there is not."""
+ELSEWHERE = {
+    "lng": "lon", "long": "lon", "longitude": "lon", "latitude": "lat", "altitude": "alt", "ele": "alt",
+    "level": "floor", "acc": "accuracy", "timestamp": "time", "tst": "time", "ts": "time", "id": "client",
+    "device": "client", "properties": "attributes",
+}  # fmt: skip
+"""What others call the fields of a position."""
 
 
 def when(given: str | float | None, now: int, ahead: int) -> str | float:
@@ -239,14 +245,9 @@ def _position(item: Any) -> Position:
 
 def _fault(error: msgspec.ValidationError) -> Fault:
     reason, field = faulty(error)
-    hint = _hint(field) if UNKNOWN in reason else ""
-    return Fault(0, f"{reason}; {hint}" if hint else reason, field)
-
-
-def _hint(unknown: str) -> str:
-    """Which field of a position was meant: others say lng, or longitude."""
-    whole = next((name for name in ("lon", "lat", "alt") if unknown.startswith(name)), None)
-    return f"did you mean {whole!r}?" if whole else suggestion(unknown, Position.__struct_fields__)
+    if UNKNOWN in reason and field in ELSEWHERE:
+        reason += f"; did you mean {ELSEWHERE[field]!r}?"
+    return Fault(0, reason, field)
 
 
 def faulty(error: msgspec.ValidationError) -> tuple[str, str]:
