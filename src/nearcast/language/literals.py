@@ -191,6 +191,8 @@ def _number(token: str) -> int | float:
 
 
 def unquoted(name: str) -> str:
+    if name == "`*`":
+        raise Refused("'*' is the name of nothing", "a whole region is &space.* or #space.*")
     return name[1:-1] if name.startswith("`") else str(name)
 
 

@@ -106,7 +106,7 @@ _NAMES = st.one_of(
     _of(*sorted(RESERVED)),
     st.text(_CHARACTERS, min_size=1, max_size=6),
 )
-_TICKED = _NAMES.filter(lambda name: not {"`", "\n"} & set(name) and name != "location")
+_TICKED = _NAMES.filter(lambda name: not {"`", "\n"} & set(name) and name not in ("location", "*"))
 _SEGMENTS = _NAMES.filter(lambda name: "/" not in name)
 _NUMBERS: SearchStrategy[int | float] = st.one_of(
     st.integers(-(10**18) + 1, 10**18 - 1),
