@@ -6,8 +6,8 @@
         print(event.kind, event.data["publisher"])
 
 Moves that are made at the same time share a request, and keep their order. Events go on after a lost connection where
-they were, without loss or repeat. What is not granted raises `GatewayError`. What is taken, and may
-not be what was meant, warns (`NearcastWarning`).
+they were, without loss or repeat. What is not granted raises `GatewayError`. A statement that is
+taken, and may not be what was meant, warns (`NearcastWarning`).
 """
 
 from __future__ import annotations

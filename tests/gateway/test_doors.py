@@ -176,6 +176,31 @@ async def test_a_layer_of_any_size(live: Live, monkeypatch: pytest.MonkeyPatch) 
         assert "feature 0 (b)" in refused.json()["detail"]
 
 
+async def test_a_layer_that_changes_a_little_is_another(live: Live) -> None:
+    """One and true are equal to Python, and not to a subscription. In another order it is the same layer."""
+    async with gateway(live.url) as door:
+        boss, name = await door.client("operator"), fresh("zones")
+
+        async def upload(*kinds: tuple[str, bool | float]) -> int:
+            point = {"type": "Point", "coordinates": [3, 4]}
+            some = [{"type": "Feature", "id": id_, "properties": {"is": is_}, "geometry": point} for id_, is_ in kinds]
+            answer = await boss.put(f"/v1/layers/{name}", json={"type": "FeatureCollection", "features": some})
+            return int(answer.json()["sequence"])
+
+        async def matching(is_: str) -> list[str]:
+            text = f"SELECT FROM LAYER '{name}' WHERE &is = {is_}"
+            found = (await boss.post("/v1/query", content=text)).json()["notifications"]
+            return [one["region"] for one in found]
+
+        first = await upload(("a", 1), ("b", 2))
+        second = await upload(("a", True), ("b", 2))
+        assert second > first
+        assert (await matching("1"), await matching("TRUE")) == ([], ["a"])
+        assert await upload(("b", 2), ("a", True)) == second
+        assert await upload(("b", 2), ("a", 1)) > second
+        assert (await matching("1"), await matching("TRUE")) == (["a"], [])
+
+
 async def test_a_layer_that_others_write_is_not_taken_for_what_was_uploaded(live: Live) -> None:
     name, headers = fresh("zones"), {"content-type": "application/x-ndjson"}
     uploaded = collection([square(1)])

@@ -12,11 +12,12 @@ import pytest
 
 from nearcast.client import Client
 from nearcast.errors import NearcastWarning
-from nearcast.gateway.call import FAULTS
+from nearcast.model.repair import LISTED
 from tests.gateway.running import Live, fresh, gateway
 
 BOW = "POLYGON((0 0, 1 1, 1 0, 0 1, 0 0))"
 NOBODY = f"SELECT WHERE &owner = 'nobody' AND &location IN {BOW}"
+PLACE = ", so nobody is in it but who says so"
 CROSSES = "polygon was repaired: Self-intersection[0.5 0.5]"
 
 
@@ -40,12 +41,21 @@ SQUARE = feature("square", (0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 async def test_statements(live: Live) -> None:
     async with gateway(live.url) as door:
         ann, boss, zones, hall = await door.client(fresh("ann")), await door.client("operator"), fresh("z"), fresh("p")
+        no_hall = f"there is no place '{hall}' yet{PLACE}"
         await boss.put(f"/v1/layers/{zones}", json=collection(SQUARE))
         for path, text, warnings in (
             ("subscriptions/fine", f"SELECT WHERE &location IN LAYER '{zones}'", None),
             ("subscriptions/bow", f"SELECT WHERE &location IN {BOW}", [CROSSES]),
-            ("subscriptions/in", f"SELECT WHERE &location IN PLACE '{hall}'", [f"there is no place '{hall}' yet"]),
-            ("publications/me", f"PUBLISH TO NOT &location IN PLACE '{hall}'", [f"there is no place '{hall}' yet"]),
+            (
+                "subscriptions/in",
+                f"SELECT WHERE &location IN PLACE '{hall}'",
+                [f"there is no place '{hall}' yet{PLACE}"],
+            ),
+            (
+                "publications/me",
+                f"PUBLISH TO NOT &location IN PLACE '{hall}'",
+                [f"there is no place '{hall}' yet{PLACE}"],
+            ),
             ("publications/me", f"PUBLISH AT {BOW}", [CROSSES]),
         ):
             for client, of in ((ann, {}), (boss, {"client": fresh("bo")})):
@@ -55,6 +65,10 @@ async def test_statements(live: Live) -> None:
         typo = zones[:-1] + "x"
         answer = await ann.put("/v1/subscriptions/typo", content=f"SELECT FROM LAYER '{typo}'")
         assert answer.json()["warnings"][0].startswith(f"there is no layer '{typo}' yet")
+        relation = f"RELATION '{zones}' WHERE &location IN PLACE '{hall}'"
+        answer = await boss.put(f"/v1/relations/{zones}", content=relation)
+        assert answer.json()["warnings"] == [no_hall]
+        await boss.delete(f"/v1/relations/{zones}")
         answer = await boss.put(f"/v1/places/{hall}", content=f"PLACE '{hall}' AT {BOW}")
         assert answer.json()["warnings"] == [CROSSES]
         answer = await ann.put("/v1/subscriptions/in", content=f"SELECT WHERE &location IN PLACE '{hall}'")
@@ -68,7 +82,7 @@ async def test_questions(live: Live) -> None:
         for method, path, content, warnings in (
             ("POST", "query", NOBODY, [CROSSES]),
             ("POST", "query", "SELECT FROM LAYER 'nowhere at all'", ["there is no layer 'nowhere at all' yet"]),
-            ("GET", "inside?place=attic%20x", None, ["there is no place 'attic x' yet"]),
+            ("GET", "inside?place=attic%20x", None, [f"there is no place 'attic x' yet{PLACE}"]),
             ("GET", "nearest?layer=none%20of%20it&lon=1&lat=2", None, ["there is no layer 'none of it' yet"]),
         ):
             answer = await ann.request(method, f"/v1/{path}", content=content)
@@ -87,9 +101,9 @@ async def test_layers_and_lines(live: Live) -> None:
         said = "region 'bow' was repaired: Self-intersection[0.5 0.5]"
         assert (uploaded["regions"], uploaded["warnings"]) == (2, [said])
         assert (await boss.put(f"/v1/layers/{name}", json=collection(SQUARE, BOW_TIE))).json() == uploaded
-        many = collection(*({**BOW_TIE, "id": f"bow {number}"} for number in range(FAULTS + 20)))
+        many = collection(*({**BOW_TIE, "id": f"bow {number}"} for number in range(LISTED + 20)))
         warnings = (await boss.put(f"/v1/layers/{name}", json=many)).json()["warnings"]
-        assert (len(warnings), warnings[-1]) == (FAULTS + 1, "and 20 more")
+        assert (len(warnings), warnings[-1]) == (LISTED + 1, "and 20 more")
         lines = [
             line(op="layer", name=name, features=[SQUARE]),
             line(op="layer", name=name, features=[BOW_TIE]),

@@ -29,7 +29,7 @@ from nearcast.model.geojson import region_to_geojson
 from nearcast.model.layer import LayerRegion
 from nearcast.model.moment import FOREVER, LIMIT, Moment, time_text
 from nearcast.model.notification import Notification
-from nearcast.model.repair import repairs
+from nearcast.model.repair import brief, repairs
 from nearcast.model.space import Metric
 from nearcast.model.statement import Publication, Subscription
 
@@ -70,6 +70,7 @@ class Asked(msgspec.Struct):
     region: str | None = None
     peer: str | None = None
     layer: str = ""
+    relation: str = ""
     box: tuple[float, float, float, float] | None = None
     """Only clients between these coordinates: least x, least y, greatest x, greatest y."""
     limit: int | None = None
@@ -96,15 +97,17 @@ def found_by(kernel: Kernel, scales: Scales, asked: Asked, number: int) -> dict[
         raise OpError(f"the statement says {subscription.owner!r}, the client is {asked.client!r}", "text")
     scales.check_cost(subscription, asked.cost)
     found = _lines(kernel, query(kernel, replace(subscription, owner=_client(asked)), number))
-    return {"notifications": found, **_warning(repaired + unknown_in(kernel.world, subscription))}
+    return {"notifications": found, **_warning(brief(repaired) + unknown_in(kernel.world, subscription))}
 
 
 def warnings_of(kernel: Kernel, asked: Asked) -> list[str]:
     """What is to be said of a statement that was taken."""
-    subscribed = kernel.subscriptions.get((asked.client, asked.subscription))
-    published = kernel.world.publications.get((asked.client, asked.publication or ""))
-    statement = subscribed.subscription if subscribed else published.publication if published else None
-    return [] if statement is None else unknown_in(kernel.world, statement)
+    world, client = kernel.world, asked.client
+    subscribed = kernel.subscriptions.get((client, asked.subscription))
+    published = world.publications.get((client, asked.publication or ""))
+    related = world.relations.get(asked.relation)
+    statement = subscribed.subscription if subscribed else published.publication if published else related
+    return [] if statement is None else unknown_in(world, statement)
 
 
 def _warning(said: list[str]) -> dict[str, list[str]]:

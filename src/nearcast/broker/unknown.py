@@ -11,16 +11,16 @@ from typing import NamedTuple
 from nearcast.errors import suggestion
 from nearcast.match.world import World
 from nearcast.model import condition as c
-from nearcast.model.place import PlaceName, places_named
-from nearcast.model.statement import FromLayer, Publication, Subscription
+from nearcast.model.place import PlaceName
+from nearcast.model.statement import FromLayer, Publication, RelationDefinition, Subscription
 
 __all__ = ["missing", "unknown_in"]
 
 LOOKED_UP = 20
 """Names of one statement, at the most."""
-HINTED = 50
-"""Known names among which another that was meant is looked for: 50 µs each, if they are much alike. Nobody is charged
-for that, so it is done for the first name of a statement only."""
+HINTED, LONGEST = 50, 40
+"""Known names among which another that was meant is looked for, and characters of one: a third of a millisecond each at
+the worst. Nobody is charged for what is said of a statement, so it is done for its first name only."""
 SHOWN = 80
 """Characters of a name."""
 
@@ -31,15 +31,17 @@ class _Missing(NamedTuple):
     known: Iterable[str]
 
 
-def unknown_in(world: World, statement: Publication | Subscription) -> list[str]:
+def unknown_in(world: World, statement: Publication | Subscription | RelationDefinition) -> list[str]:
     """What to say of the layers and places that it names and that there are not."""
     found = {(one.kind, one.name): one for one in _unknown(world, statement)}
     return [missing(*one) if number == 0 else missing(one.kind, one.name) for number, one in enumerate(found.values())]
 
 
-def _unknown(world: World, statement: Publication | Subscription) -> Iterator[_Missing]:
-    named = (node for node in dict.fromkeys(c.walk(statement)) if isinstance(node, (c.InLayer, FromLayer, PlaceName)))
-    for node in islice(named, LOOKED_UP):
+def _unknown(world: World, statement: Publication | Subscription | RelationDefinition) -> Iterator[_Missing]:
+    names = [node for node in c.walk(statement) if isinstance(node, (c.InLayer, FromLayer, PlaceName))]
+    is_levelled = any(isinstance(node, PlaceName) and node.level for node in names)
+    by_level = {(place.level, place.name) for place in world.places.values()} if is_levelled else set()
+    for node in islice(dict.fromkeys(names), LOOKED_UP):
         match node:
             case c.InLayer(layer=name) | FromLayer(name=name):
                 if name not in world.layers:
@@ -48,11 +50,15 @@ def _unknown(world: World, statement: Publication | Subscription) -> Iterator[_M
                 if name not in world.places:
                     yield _Missing("place", name, world.places)
             case PlaceName(name=name, level=level):
-                if not places_named(world.places.values(), node):
-                    yield _Missing(level, name, (p.name for p in world.places.values() if p.level == level))
+                if (level, name) not in by_level:
+                    yield _Missing(level, name, (known for of, known in by_level if of == level))
 
 
 def missing(kind: str, name: str, known: Iterable[str] = ()) -> str:
     """What to say of a name that nobody has defined."""
-    hint = suggestion(name, islice(known, HINTED)) if len(name) <= SHOWN else ""
-    return f"there is no {kind} {name[:SHOWN]!r} yet" + (f"; {hint}" if hint else "")
+    said = f"there is no {kind[:SHOWN]} {name[:SHOWN]!r} yet"
+    if kind == "place":
+        said += ", so nobody is in it but who says so"
+    short = (one for one in islice(known, HINTED) if len(one) <= LONGEST)
+    hint = suggestion(name, short) if len(name) <= LONGEST else ""
+    return f"{said}; {hint}" if hint else said

@@ -122,11 +122,12 @@ class Broker:
             raise GatewayError(422, said.error)
         return answer
 
-    async def check(self, placed: Placed, status: int = 422, statement: Mapping[str, Any] | None = None) -> list[str]:
+    async def check(self, placed: Placed, status: int = 422, statement: Mapping[str, str] | None = None) -> list[str]:
         """Wait until an op is applied, and raise if it was refused: with 404 where only what is not there can be. Of a
-        statement (its ``client``, and the ``subscription`` or ``publication``) it gives what is to be said."""
+        statement it gives what is to be said."""
         try:
-            answer = await self.ask("applied", after=placed.sequence, **(statement or {}))
+            asked: dict[str, Any] = {"after": placed.sequence, **(statement or {})}
+            answer = await self.ask("applied", **asked)
         except GatewayError as error:
             if error.status == 503:
                 reason = f"it is in the log as {placed.sequence}, but {error.reason}, so whether it holds is not known"

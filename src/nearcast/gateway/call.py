@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,16 +31,14 @@ from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.outbox import Cursors
 from nearcast.model.moment import MICROS
-from nearcast.model.repair import repairs
+from nearcast.model.repair import brief, repairs
 
-__all__ = ["Call", "Gateway", "Settings", "answer", "brief", "written"]
+__all__ = ["Call", "Gateway", "Settings", "answer", "written"]
 
 REMEMBERED = 10_000
 """Those who wrote of late, at most."""
 FAULTS = 100
-"""The most that one answer lists, and warnings."""
-STATEMENTS = {"publish": "publication", "subscribe": "subscription"}
-"""Ops that take a statement, and what it is then."""
+"""The most that one answer lists."""
 BODY = 4 * 2**20
 """Bytes of a body of one who is no operator. As many positions as may be sent at once fit."""
 BRIEF = 512
@@ -256,14 +254,17 @@ class Gateway:
         """What a question may cost."""
         return None if who.is_operator else self.settings.cost
 
-    async def write(self, who: Identity, op: dict[str, Any], status: int = 422) -> Written:
-        """Append an op, wait until it is applied, and raise if it cannot be read or was refused."""
+    async def write(
+        self, who: Identity, op: dict[str, Any], status: int = 422, statement: Mapping[str, str] | None = None
+    ) -> Written:
+        """Append an op, wait until it is applied, and raise if it cannot be read or was refused. If it is a statement,
+        ``statement`` says how the broker knows it: its ``subscription`` or ``publication`` with the ``client``, or its
+        ``relation``."""
         self.count(who, 1)
         with repairs() as repaired:
             line = written(op)
         placed = await self.committer.commit([line], who.client)
-        kind = STATEMENTS.get(op["op"])
-        unknown = await self.broker.check(placed, status, {kind: op["id"], "client": op["client"]} if kind else None)
+        unknown = await self.broker.check(placed, status, statement)
         return Written(placed.sequence, brief(repaired) + unknown)
 
 
@@ -274,12 +275,6 @@ def _refusal(faults: list[Fault]) -> GatewayError:
     first = faults[0]
     where = f"[{first.index}].{first.field}".rstrip(".") if len(faults) > 1 else first.field
     return GatewayError(422, first.reason, where)
-
-
-def brief(warnings: list[str]) -> list[str]:
-    """The first of them, and how many more there are."""
-    left_out = len(warnings) - FAULTS
-    return [*warnings[:FAULTS], *([f"and {left_out:,} more"] if left_out > 0 else [])]
 
 
 def written(op: dict[str, Any]) -> bytes:

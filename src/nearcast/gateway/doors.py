@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from nearcast.errors import GatewayError, LanguageError, NearcastError
 from nearcast.gateway.bodies import LONGEST, Heard, Particulars, Reading, Taken, Written
-from nearcast.gateway.call import Call, Gateway, answer, brief, written
+from nearcast.gateway.call import Call, Gateway, answer, written
 from nearcast.gateway.events import events_of
 from nearcast.gateway.formats import Lines, read_lines, read_positions
 from nearcast.gateway.grants import Action
@@ -27,7 +27,7 @@ from nearcast.language.oplog import decode_op
 from nearcast.language.parse import parse_publication
 from nearcast.log.subjects import out_subject
 from nearcast.model.moment import MICROS, parse_time
-from nearcast.model.repair import repairs
+from nearcast.model.repair import brief, repairs
 
 __all__ = [
     "Door",
@@ -160,7 +160,9 @@ async def delete_client(call: Call) -> Response:
 # ---- statements ----------------------------------------------------------------------------------------
 
 
-def put_statement(op: str) -> Door:
+def put_statement(op: str, kind: str) -> Door:
+    """``kind`` is what the op's statement is: a publication or a subscription."""
+
     async def put(call: Call) -> Response:
         text = await call.text()
         call.gateway.check_text(call.who, text)
@@ -169,7 +171,7 @@ def put_statement(op: str) -> Door:
         written(said)
         gateway, client = call.gateway, call.client
         async with gateway.changing(client, id_), gateway.admitted(call.who, client, op, id_, text):
-            return answer(await call.gateway.write(call.who, said))
+            return answer(await gateway.write(call.who, said, statement={kind: id_, "client": client}))
 
     return put
 
@@ -233,7 +235,7 @@ def put_definition(op: str) -> Door:
         said = {"op": op, "time": call.gateway.moment(), "text": await call.text()}
         name = call.named("name")
         _check_name(said, op, name)
-        return answer(await call.gateway.write(call.who, said))
+        return answer(await call.gateway.write(call.who, said, statement={op: name} if op == "relation" else None))
 
     return put
 

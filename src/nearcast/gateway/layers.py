@@ -49,9 +49,12 @@ class Stored(msgspec.Struct):
     """Of the packet that ends it; 0 while it is being written."""
 
 
-class Uploaded(Stored, omit_defaults=True):
-    """The same, and what was repaired."""
+class Uploaded(msgspec.Struct, omit_defaults=True):
+    """The same, when it is written, and what was repaired."""
 
+    hash: str
+    regions: int
+    sequence: int
     warnings: list[str] = []
 
 
@@ -86,7 +89,7 @@ class Layers:
             except stream_errors.KeyWrongLastSequenceError:
                 raise GatewayError(409, f"layer {name!r} is being written by another; try again") from None
             before = await self._content(objects, known.hash) if known and known.sequence else None
-        new.sequence = await self._write(name, layer, before, time)
+        new.sequence = await self._write(name, layer, before, time) or (known.sequence if known else 0)
         with explained(self._link.url, LAYER_NAMES):
             await names.update(_key(name), _encoder.encode(new), last=revision)
         return new
@@ -217,9 +220,9 @@ def _chunks(
 
 def _changes(name: str, before: bytes, features: list[dict[str, Any]], time: str | float, largest: int) -> list[bytes]:
     """The ops that make a layer another one, by what differs."""
-    known = {feature["id"]: feature for feature in msgspec.json.decode(before)["features"]}
+    known = {feature["id"]: _encoder.encode(feature) for feature in msgspec.json.decode(before)["features"]}
     gone = sorted(known.keys() - {feature["id"] for feature in features})
-    new = [feature for feature in features if known.get(feature["id"]) != feature]
+    new = [feature for feature in features if known.get(feature["id"]) != _encoder.encode(feature)]
     drops = [gone[at : at + DROPS] for at in range(0, len(gone), DROPS)]
     sets = _chunks(name, new, time, is_patch=True, largest=largest)
     return [*sets, *(_op(name, [], time, is_patch=True, drop=some) for some in drops)]

@@ -42,7 +42,16 @@ def _statements(plural: str, action: Action, add: str, remove: str) -> list[Way]
     one, path = plural.removesuffix("s"), f"/v1/{plural}/{{id:path}}"
     media = ("text/plain", "application/json")
     return [
-        Way("PUT", path, action, f"Add or change a {one}", doors.put_statement(add), Statement, Written, media=media),
+        Way(
+            "PUT",
+            path,
+            action,
+            f"Add or change a {one}",
+            doors.put_statement(add, one),
+            Statement,
+            Written,
+            media=media,
+        ),
         Way("GET", path, Action.ASK, f"A {one} as text", doors.get_statements(plural)),
         Way("DELETE", path, action, f"Remove a {one}", doors.delete_statement(remove), gives=Written),
         Way("GET", f"/v1/{plural}", Action.ASK, f"All of one's {plural}", doors.get_statements(plural)),

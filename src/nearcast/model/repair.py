@@ -13,7 +13,10 @@ from contextvars import ContextVar
 
 from nearcast.errors import GeometryWarning
 
-__all__ = ["repaired", "repairs"]
+__all__ = ["brief", "repaired", "repairs"]
+
+LISTED = 100
+"""The most of them that are said."""
 
 _heard: ContextVar[list[str] | None] = ContextVar("repairs", default=None)
 
@@ -27,6 +30,12 @@ def repairs() -> Iterator[list[str]]:
         yield heard
     finally:
         _heard.reset(before)
+
+
+def brief(said: list[str]) -> list[str]:
+    """The first of them, and how many more there are."""
+    left_out = len(said) - LISTED
+    return [*said[:LISTED], *([f"and {left_out:,} more"] if left_out > 0 else [])]
 
 
 def repaired(what: str) -> None:

@@ -164,6 +164,7 @@ export class Ask {
 
   clear() {
     this.#asked.end();
+    say(byId("ask-problem"), null);
     byId("ask-list").replaceChildren();
     byId("ask-count").textContent = "";
     byId("ask-clear").hidden = true;
