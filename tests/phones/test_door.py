@@ -261,6 +261,20 @@ async def test_one_that_sends_too_much_is_read_more_slowly_and_loses_nothing(sta
         await until("60 moves in the log", lambda: _moves(stage, ann, 60), patience=90)
 
 
+async def test_a_will_counts_when_it_comes(stage: Stage) -> None:
+    """It is said when its phone goes without a word: whoever comes and goes says as much as with any other packet."""
+    ann = fresh("ann")
+    token = stage.token(ann)
+    async with stage.phones(Limits(rate=10)) as phones:
+        began = time.monotonic()
+        for _ in range(3):
+            handset = Handset(ann, token, phones.port)
+            handset.client.will_set(f"owntracks/{ann}/phone", "x" * 10_000, 1)
+            with handset:
+                assert await handset.answer() == 0
+        assert time.monotonic() > began + 1, "each counts as 51 packets, of 100 at once and 10 a second"
+
+
 async def test_topics_and_connections_are_counted(stage: Stage) -> None:
     ann = fresh("ann")
     token = stage.token(ann)

@@ -163,6 +163,7 @@ class Door:
 
     async def _admit(self, came: Connect, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         who = await self._known(came)
+        await _wait(who, self._rates, 1 + len(came.will) // COST)  # it is published if the phone goes without a word
         came = _renamed(came, who, self._upstream.secret)
         visit = self._sessions.visit(who.client, came.client_id, is_clean=came.is_clean)
         task = asyncio.current_task()
