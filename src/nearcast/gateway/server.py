@@ -34,6 +34,8 @@ HEAD = 2**16
 """Bytes of a request before its body: its path, query and headers."""
 HASTE = 20.0
 """Seconds for these to come."""
+AHEAD = 32
+"""Requests of a connection that wait for the answers to those before. uvicorn would take any number of them."""
 PINGS = 100
 """Pings and parts of messages that a WebSocket may send in a second, about."""
 NONSENSE = ("Invalid HTTP request", "Invalid UTF-8 sequence", "Unsupported upgrade request", "No supported WebSocket")
@@ -75,6 +77,8 @@ class _Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._stop()
+        if len(self.pipeline) >= AHEAD:
+            raise httptools.HttpParserError("too many requests before an answer is read")
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
