@@ -5,23 +5,27 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
 import nats
 import pytest
+from nats.aio.msg import Msg
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from websockets.exceptions import ConnectionClosedError
 
 from nearcast.gateway.call import Settings
+from nearcast.gateway.events import Event
 from nearcast.gateway.identity import Identity
 from nearcast.gateway.outbox import Outbox, Page
-from nearcast.gateway.seal import BEGINNING, Seal
+from nearcast.gateway.seal import BEGINNING, LENGTH, Seal
 from nearcast.gateway.server import _write_at_once
+from nearcast.gateway.streams import PIECE, _pieces
 from nearcast.log.client import Log
 from nearcast.log.server import NatsServer
-from nearcast.log.subjects import OUT_STREAM
+from nearcast.log.subjects import OUT_STREAM, TOOK, ask_subject
 from tests.fuzz.wire import Line, request
 from tests.gateway.running import Door, Names, Teller, fresh, gateway, hear, ids, listen, notification, teller
 
@@ -273,6 +277,55 @@ async def test_a_gap_is_marked_and_the_present_state_follows(server: NatsServer)
         async with door.socket("ann", after=(await door.seal()).event(sequences[6])) as socket:
             assert ids(await hear(socket, 3)) == ["id-8", "id-9", "id-10"]
         await client.close()
+
+
+async def test_a_gap_is_said_also_if_the_present_state_cannot_be(server: NatsServer) -> None:
+    """It may be too much at once. What comes after is told all the same."""
+    async with gateway(server.url) as door, teller(server.url) as told:
+        for _ in range(4):
+            await told.tell("ann")
+        client = await nats.connect(server.url)
+        await client.jetstream().purge_stream(OUT_STREAM, seq=3)
+        told.state = {"error": "the answer is too large; ask for less", "kind": "TooLarge"}
+        await told.answer()
+        async with door.socket("ann", after=(await door.seal()).event(1)) as socket:
+            gap, *rest = await hear(socket, 3)
+            assert gap["type"] == "nearcast.gap"
+            assert ids(rest) == ["id-3", "id-4"]
+            await told.tell("ann")
+            assert ids(await hear(socket, 1)) == ["id-5"]
+        await client.close()
+
+
+async def test_gaps_cannot_keep_a_broker_busy(server: NatsServer) -> None:
+    """A cursor may be made up, and a gap asks a broker much. So that is done once at a time, and counts."""
+    async with gateway(server.url, Settings(rate=10)) as door, teller(server.url) as told:
+        await told.tell("bob")
+        client = await nats.connect(server.url)
+        asked: list[float] = []
+
+        async def state(message: Msg) -> None:
+            asked.append(time.monotonic())
+            await asyncio.sleep(0.05)
+            said = json.dumps({"sequence": 1, "notifications": []}).encode()
+            await client.publish(message.reply, said, headers={TOOK: "50000"})
+
+        await client.subscribe(ask_subject("state"), cb=state)
+        await client.flush()
+        async with AsyncExitStack() as stack:
+            sockets = [await stack.enter_async_context(door.socket("ann", after="A" * LENGTH)) for _ in range(20)]
+            assert [event["type"] for event in await hear(sockets[0], 1)] == ["nearcast.gap"]
+            await asyncio.sleep(1)
+            assert 1 <= len(asked) < 5, "500 ops are owed after the first, which take 50 s"
+        await client.close()
+
+
+def test_what_waits_is_written_in_pieces() -> None:
+    events = [Event(number, b"x" * 1000, cursor=str(number)) for number in range(200)]
+    pieces = list(_pieces(events))
+    assert b"".join(pieces) == b"".join(event.frame for event in events)
+    assert max(map(len, pieces)) < PIECE + 1100
+    assert len(pieces) < 6
 
 
 async def reached(door: Door, client: httpx.AsyncClient, event: dict[str, Any]) -> None:

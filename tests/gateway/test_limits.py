@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -16,9 +17,10 @@ from websockets.exceptions import InvalidStatus
 
 from nearcast.broker.weighing import FOUND, MEASURED, Most, Scales
 from nearcast.errors import GatewayError, OpError
-from nearcast.gateway import call, outbox, server
+from nearcast.gateway import call, formats, outbox, server
 from nearcast.gateway.ask import Broker
 from nearcast.gateway.call import Settings
+from nearcast.gateway.formats import Fault, Position
 from nearcast.gateway.limits import InHand, Rates
 from nearcast.gateway.outbox import Page
 from nearcast.gateway.seal import Seal
@@ -28,7 +30,7 @@ from nearcast.match.kernel import Kernel
 from nearcast.model import op as ops
 from nearcast.model.statement import Publication
 from tests.fuzz.wire import CONTINUED, PING, TEXT, Line, frame, request, upgrade
-from tests.gateway.running import Live, fresh, gateway
+from tests.gateway.running import Live, fresh, gateway, teller
 
 TAKEN_OR_REFUSED = {200, 400, 403, 413, 422, 429}
 NEAR = "SELECT WHERE &location WITHIN 1 km OF #location"
@@ -594,6 +596,95 @@ async def test_positions_that_are_none_count_as_well(live: Live) -> None:
         ann = await door.client(fresh("ann"))
         statuses = [(await ann.post("/v1/positions", json=[{}] * 400)).status_code for _ in range(4)]
         assert (statuses[0], statuses[-1]) == (422, 429)
+
+
+async def test_requests_that_nobody_waits_for_end_a_connection(live: Live) -> None:
+    """A stranger may send one after another, and read no answer."""
+    async with gateway(live.url) as door, Line(door.url) as line:
+        with suppress(OSError):
+            for _ in range(50):
+                await line.send(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n" * 1000)
+        await line.is_hung_up()
+    async with gateway(live.url) as door, Line(door.url) as line:
+        await line.send(b"GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * server.AHEAD)
+        for _ in range(server.AHEAD):
+            answer = await line.answer()
+            assert answer is not None
+            assert answer.status == 200
+
+
+async def test_a_reading_is_no_larger_than_a_statement(live: Live) -> None:
+    """Each subscription that hears it hears all of it."""
+    async with gateway(live.url) as door:
+        ann, boss, source = await door.client(fresh("ann")), await door.client("operator"), {"publication": "p"}
+        await ann.put("/v1/publications/p", content="PUBLISH")
+        large = {**source, "values": {f"value {number}": "x" * 1000 for number in range(20)}}
+        assert (await ann.post("/v1/readings", json={**source, "value": "x" * 4000})).status_code == 200
+        for body in (large, [source, large]):
+            refused = await ann.post("/v1/readings", json=body)
+            assert (refused.status_code, refused.json()["field"]) == (413, "values")
+        await boss.put("/v1/publications/p", content="PUBLISH")
+        assert (await boss.post("/v1/readings", json=large)).status_code == 200
+    async with gateway(live.url, Settings(rate=100)) as door:
+        ann = await door.client(fresh("ann"))
+        await ann.put("/v1/publications/p", content="PUBLISH")
+        codes = [(await ann.post("/v1/readings", json={**source, "value": "x" * 4000})).status_code for _ in range(6)]
+        assert (codes[0], codes[-1]) == (200, 429), "each counts as more than 200 ops, of 1,000 at once"
+
+
+async def test_positions_count_before_they_are_looked_at(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    known = formats._others
+
+    def others(data: list[Any]) -> Iterator[Position | Fault]:
+        looked.append(len(data))
+        return known(data)
+
+    monkeypatch.setattr(formats, "_others", others)
+    ann = fresh("ann")
+    async with gateway(live.url, Settings(rate=10)) as door:
+        client = await door.client(ann)
+        codes = [(await client.post("/v1/positions", json=[{"_type": "x"}] * 60)).status_code for _ in range(4)]
+        assert codes == [422, 429, 429, 429]
+        assert looked == [60]
+
+
+async def test_the_bytes_of_a_message_count(live: Live) -> None:
+    """On a socket as in a body."""
+    ann = fresh("ann")
+    async with gateway(live.url, Settings(rate=100)) as door, door.socket(ann) as socket:
+        began = time.monotonic()
+        for number in range(5):
+            await socket.send(json.dumps({"ref": number, "mvoe": "x" * 1_000_000}))
+        for _ in range(5):
+            assert json.loads(await socket.recv())["status"] == 400
+        assert time.monotonic() - began > 1, "each is 245 requests, of 1,000 at once and 100 a second"
+
+
+async def test_what_is_read_for_someone_counts(server: NatsServer) -> None:
+    """By its bytes, once it is known how many those are."""
+    async with gateway(server.url, Settings(rate=10)) as door, teller(server.url) as told:
+        for _ in range(100):
+            await told.tell("ann", about="x" * 10_000)
+        ann = await door.client("ann")
+        codes = [(await ann.get("/v1/notifications", params={"after": "0", "limit": 50})).status_code for _ in range(3)]
+        assert codes == [200, 429, 429]
+
+
+async def test_to_be_weighed_counts_as_long_as_it_takes(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    owed: list[str] = []
+    known = Rates.charging
+
+    def charging(rates: Rates, client: str) -> Callable[[int], None]:
+        owed.append(client)
+        return known(rates, client)
+
+    monkeypatch.setattr(Rates, "charging", charging)
+    ann = fresh("ann")
+    async with gateway(live.url) as door:
+        client = await door.client(ann)
+        assert (await client.put("/v1/subscriptions/s", content=NEAR)).status_code == 200
+    assert owed == [ann]
 
 
 def test_what_has_to_be_measured_weighs_more() -> None:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from nearcast.cli import cli
 from nearcast.errors import GatewayError
 from nearcast.gateway.call import Settings
-from nearcast.gateway.seal import BEGINNING, Seal
+from nearcast.gateway.seal import BEGINNING, LENGTH, Seal
 from nearcast.log.client import Log
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import KEYS, OUT_STREAM
-from tests.gateway.running import gateway, hear, ids, listen, notification, teller
+from tests.gateway.running import gateway, hear, listen, notification, teller
 
 SEAL = Seal(b"k" * 32)
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -93,20 +93,26 @@ async def test_a_cursor_of_a_stream_that_is_gone(server: NatsServer) -> None:
         assert (refused.status_code, refused.json()["field"]) == (422, "after")
 
 
-async def test_gaps_of_two_clients_are_told_apart(server: NatsServer) -> None:
+async def test_a_gap_does_not_say_whether_anyone_was_told_anything(server: NatsServer) -> None:
+    """Also of a cursor that was made up, which anyone may name again and again."""
     async with gateway(server.url) as door, teller(server.url) as told:
         for _ in range(4):
             await told.tell("ann")
         client = await nats.connect(server.url)
         await client.jetstream().purge_stream(OUT_STREAM, seq=4)
         await client.close()
-        told.state = {"sequence": 3, "notifications": []}
+        told.state = {"sequence": 4, "notifications": [notification(100, "snapshot")]}
         await told.answer()
-        gaps = []
-        for name in ("ann", "bob", "ann"):
-            async with door.socket(name, after=BEGINNING) as socket:
-                gaps += ids(await hear(socket, 1))
-        assert gaps[0] == gaps[2] != gaps[1]
+        seal = await door.seal()
+        for after in (BEGINNING, "A" * LENGTH):
+            seen: list[tuple[str, str]] = []
+            for _ in range(3):
+                async with door.socket("bob", after=after) as socket:
+                    gap, present = await hear(socket, 2)
+                assert (gap["type"], present["type"]) == ("nearcast.gap", "nearcast.snapshot")
+                assert seal.open(present["cursor"]) == 4
+                seen += [("gap", gap["id"]), ("gap", gap["cursor"]), ("present", present["cursor"])]
+            assert len(set(seen)) == len(seen)
 
 
 def test_an_id_whose_cause_is_hidden_is_the_same_each_time_and_another_with_another_key() -> None:

@@ -46,6 +46,8 @@ __all__ = ["create_app", "open_gateway"]
 BEARER = "bearer."
 """What a token begins with where a browser can only name a subprotocol."""
 PROTOCOL = "nearcast"
+ROOM = 2 * 2**20
+"""Bytes of events that wait for one socket before it is left to the stream on disk."""
 REQUESTS = 100.0
 """Requests a second that a client may make in any case, however few ops it may write: a page asks often."""
 BROKER = PATIENCE
@@ -65,7 +67,7 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
     pace = Pace(broker.pace)
     committer = Committer(link, metrics, pace)
     link.lost = committer.lost
-    async with link, Hub(url, broker, metrics, settings.queue) as hub:
+    async with link, Hub(url, broker, metrics, settings.queue, room=ROOM) as hub:
         layers = Layers(link, committer, broker)
         gateway = Gateway(
             settings,
@@ -81,6 +83,7 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
             Hooks(link, settings.webhooks),
             Rates(max(settings.rate, REQUESTS)),
         )
+        hub.rates = gateway.rates
         works = (gateway.watch(), pace.run(), give_back())
         tasks = [asyncio.create_task(work, name="nearcast gateway") for work in works]
         try:

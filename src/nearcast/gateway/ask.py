@@ -139,5 +139,5 @@ class Broker:
                 raise GatewayError(status, refused.reason)
         return applied.warnings
 
-    async def state(self, client: str) -> State:
-        return msgspec.json.decode(await self.ask("state", client=client), type=State)
+    async def state(self, client: str, charge: Callable[[int], None] | None = None) -> State:
+        return msgspec.json.decode(await self.ask("state", charge=charge, client=client), type=State)

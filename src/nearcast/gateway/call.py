@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -22,7 +21,7 @@ from nearcast.gateway.bodies import Statement, Taken, Written
 from nearcast.gateway.commit import Committer, Placed
 from nearcast.gateway.delivery import Feed, Hub
 from nearcast.gateway.formats import MOST as MOST_POSITIONS
-from nearcast.gateway.formats import Fault, Lines, faulty, op_line, when
+from nearcast.gateway.formats import Fault, Lines, faulty, op_line, read_positions, when
 from nearcast.gateway.hooks import MOST, Hooks
 from nearcast.gateway.identity import Identities, Identity
 from nearcast.gateway.layers import Layers
@@ -48,9 +47,6 @@ WRITTEN = 16
 BYTES = 4096
 """Bytes of a body that count as another request: to read it takes time, whatever is in it. So many of a layer that is
 read count as another op."""
-MICROS_OF_OP = 100
-"""A question counts as one op, and as one more for each so many microseconds that a broker took for it. So a client has
-a tenth of a broker's time for questions, by what it may do in a second."""
 QUESTIONS = 4
 """Of one client that a broker is asked at once; others wait."""
 REQUESTS, BODIES = 200, 4 * BODY
@@ -142,10 +138,10 @@ class Gateway:
         if not who.is_operator:
             self.rates.take(who.client, ops)
 
-    def count_request(self, who: Identity) -> None:
-        """What is refused costs time as well."""
+    def count_request(self, who: Identity, size: int = 0) -> None:
+        """What is refused costs time as well. Of a message, with its bytes, before it is read."""
         if not who.is_operator:
-            self.requests.take(who.client, 1)
+            self.requests.take(who.client, min(1 + size // BYTES, self.requests.at_once))
 
     def count_body(self, who: Identity, size: int) -> None:
         """Before it is read."""
@@ -155,6 +151,11 @@ class Gateway:
     def count_bytes(self, who: Identity, size: int) -> None:
         """Of what is read for someone, before it is, as ops."""
         self.count(who, min(1 + size // BYTES, self.rates.at_once))
+
+    def owe_bytes(self, who: Identity, size: int) -> None:
+        """Of what was read for someone, as ops."""
+        if not who.is_operator:
+            self.rates.owe(who.client, size // BYTES)
 
     @contextmanager
     def holding(self, who: Identity) -> Iterator[Held | None]:
@@ -169,11 +170,17 @@ class Gateway:
         """Positions of a body."""
         return MOST_POSITIONS if who.is_operator else min(MOST_POSITIONS, self.rates.at_once)
 
+    def positions(self, who: Identity, body: bytes, named: str | None) -> Lines:
+        """What a body of positions comes to. They count before they are looked at."""
+        now, ahead = time.time_ns() // 1000, round(self.settings.ahead * MICROS)
+        return read_positions(body, who, now, ahead, named, self.most(who), lambda ops: self.count(who, ops))
+
     def listen(self, who: Identity, client: str, after: int | None) -> Feed:
         """What is told to a client after a place, unless too many hear that already."""
         if not who.is_operator and self.hub.listeners(client) >= self.settings.streams:
             most = self.settings.streams
             raise GatewayError(429, f"a client has at most {most:,} streams at a time; close one", retry_after=1)
+        self.count(who, 1)
         feed = self.hub.listen(client, after)
         self._guests[feed] = who
         return feed
@@ -192,7 +199,6 @@ class Gateway:
     def enqueue(self, who: Identity, read: Lines) -> asyncio.Future[Placed]:
         """Put what was read in line at once."""
         self.metrics.refused.inc(len(read.faults))
-        self.count(who, read.count + len(read.faults))
         if not read.lines:
             raise _refusal(read.faults)
         return self.committer.enqueue(read.lines, who.client)
@@ -213,10 +219,7 @@ class Gateway:
             return await self.broker.ask(what, **asked, after=after)
         self.count(who, 1)
         async with self._asking.setdefault(who.client, asyncio.Semaphore(QUESTIONS)):
-            return await self.broker.ask(what, charge=partial(self._charge, who.client), **asked, after=after)
-
-    def _charge(self, client: str, micros: int) -> None:
-        self.rates.owe(client, micros // MICROS_OF_OP)
+            return await self.broker.ask(what, charge=self.rates.charging(who.client), **asked, after=after)
 
     def changing(self, client: str, id_: str) -> asyncio.Lock:
         """Whoever has it finds a statement as it was when it is written, as far as it is written here."""
@@ -232,7 +235,10 @@ class Gateway:
         async with self._turns.setdefault(client, asyncio.Lock()):
             most: dict[str, Any] = {"cost": self.settings.cost, "weight": self.settings.weight}
             after = self.wrote.get(who.client)
-            weighed = await self.broker.ask("weigh", client=client, id=id_, text=text, after=after, **most)
+            charge = self.rates.charging(who.client)
+            weighed = await self.broker.ask(
+                "weigh", charge=charge, client=client, id=id_, text=text, after=after, **most
+            )
             found = msgspec.json.decode(weighed, type=_Weight)
             known = found.publications if kind == "publish" else found.subscriptions
             if id_ not in known and len(known) >= self.settings.statements:
@@ -243,11 +249,17 @@ class Gateway:
 
     def check_text(self, who: Identity, text: str) -> None:
         """Before it is read: whoever writes long ones may write fewer, also of those that mean nothing."""
+        self._check_size(who, len(text.encode("utf-8", "replace")), "a statement", "text")
+
+    def check_reading(self, who: Identity, line: bytes) -> None:
+        """Everyone who hears a reading hears all of it, and a thousand subscriptions may."""
+        self._check_size(who, len(line), "a reading", "values")
+
+    def _check_size(self, who: Identity, size: int, what: str, field: str) -> None:
         if who.is_operator:
             return
-        size = len(text.encode("utf-8", "replace"))
         if size > self.settings.text:
-            raise GatewayError(413, f"a statement has at most {self.settings.text:,} bytes", "text")
+            raise GatewayError(413, f"{what} has at most {self.settings.text:,} bytes", field)
         self.count(who, min(max(0, size - BRIEF) // WRITTEN, self.rates.at_once))
 
     def cost(self, who: Identity) -> int | None:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
+from weakref import WeakValueDictionary
 
 import msgspec
 from nats.aio.msg import Msg
@@ -27,8 +28,9 @@ from nats.aio.subscription import Subscription
 from nats.js import api
 
 from nearcast.errors import GatewayError, LogError
-from nearcast.gateway.ask import Broker
+from nearcast.gateway.ask import Broker, State
 from nearcast.gateway.events import Event, Told, events_of, gap_event, merge_readings
+from nearcast.gateway.limits import Rates
 from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import FeedMetrics
 from nearcast.gateway.outbox import Outbox, places_of, stored_of
@@ -98,6 +100,10 @@ class Hub:
         self._created = ""
         self._seal: Seal | None = None
         self._watch: asyncio.Task[None] | None = None
+        self.rates: Rates | None = None
+        """What clients may ask for, where they are bounded."""
+        self._mending: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Of clients that are told how things stand."""
 
     async def __aenter__(self) -> Self:
         await self._link.__aenter__()
@@ -133,6 +139,20 @@ class Hub:
     def listeners(self, client: str) -> int:
         """How many listen for a client."""
         return len(self._feeds.get(out_subject(client), ()))
+
+    async def present(self, client: str) -> State:
+        """What matches now for a client. That is asked for one feed of a client at a time, and counts as a question. If
+        it is too much to be said at once, or takes too long to find out, it is left out."""
+        async with self._mending.setdefault(client, asyncio.Lock()):
+            if self.rates is not None:
+                self.rates.take(client, 1)
+            try:
+                return await self.broker.state(client, None if self.rates is None else self.rates.charging(client))
+            except GatewayError as error:
+                if error.status != 422:
+                    raise
+                logger.warning("the present state of %r is not told after a gap: %s", client, error)
+                return State(0)
 
     def end(self) -> None:
         """Nobody is to wait for more."""
@@ -343,7 +363,8 @@ class Feed:
                 events = await self._from_disk()
                 self._is_current = self._is_live
             except (LogError, GatewayError) as error:
-                logger.warning("%s", error)
+                if not isinstance(error, GatewayError) or error.status != 429:  # of which there may be many
+                    logger.warning("%s", error)
                 self.fall_behind()
                 await asyncio.sleep(min(AGAIN, patience))
                 return []
@@ -462,12 +483,12 @@ class Feed:
         """Something that was missed may be gone: say so, and how things stand. Only the last event says how far one is,
         so whoever does not hear all of them is told again."""
         self.fall_behind()
-        state = await self._hub.broker.state(self.client)
+        state = await self._hub.present(self.client)
         self._hub.metrics.gaps.inc()
         self.is_lost, self._short = False, None
         after, self.last = self.last, max(state.sequence, first - 1)
         *places, last = [*([after] * len(state.notifications)), self.last]
         seal, now = self._hub.seal, time_text(time.time_ns() // 1000)
-        gap = gap_event(places[0] if places else last, seal.id_of("gap", self.client, after, first), now, seal)
+        gap = gap_event(places[0] if places else last, now, seal)
         told = zip([*places[1:], last], state.notifications, strict=False)
-        return [gap, *events_of((Told(place, bytes(notification)) for place, notification in told), seal)]
+        return [gap, *events_of((Told(place, bytes(notification)) for place, notification in told), seal, seal.now)]

@@ -17,7 +17,7 @@ from nearcast.errors import GatewayError, LanguageError, NearcastError
 from nearcast.gateway.bodies import LONGEST, Heard, Particulars, Reading, Taken, Written
 from nearcast.gateway.call import Call, Gateway, answer, written
 from nearcast.gateway.events import events_of
-from nearcast.gateway.formats import Lines, read_lines, read_positions
+from nearcast.gateway.formats import Lines, read_lines
 from nearcast.gateway.grants import Action
 from nearcast.gateway.layers import Uploaded
 from nearcast.gateway.phones import forget_phones
@@ -76,7 +76,7 @@ async def post_positions(call: Call) -> Response:
     if "ndjson" in call.request.headers.get("content-type", ""):
         call.who.must(Action.APPEND)
         return answer(await _appended(call, read_lines(body, now, ahead)), 202)
-    read = read_positions(body, call.who, now, ahead, call.query.get("client"), gateway.most(call.who))
+    read = gateway.positions(call.who, body, call.query.get("client"))
     return answer(await gateway.taken(call.who, read), 202)
 
 
@@ -113,6 +113,7 @@ async def post_readings(call: Call) -> Response:
         }
         value = {} if reading.value is None else {"value": reading.value}
         ops.append({**op, **value, "values": reading.values})
+        call.gateway.check_reading(call.who, _encoder.encode(ops[-1]))
     if len(ops) == 1:
         return answer(await call.gateway.write(call.who, ops[0], status=404))
     if not ops:
@@ -390,7 +391,9 @@ async def get_notifications(call: Call) -> Response:
     hub, most = call.gateway.hub, call.number("limit", 100, 1, PAGE)
     seal, at = hub.seal, hub.position
     after = seal.known(call.query.get("after", BEGINNING))
+    call.gateway.count(call.who, 1)
     page = await hub.outbox.page(out_subject(call.client), after, most, _since(call.query.get("since")))
+    call.gateway.owe_bytes(call.who, sum(len(message.payload) for message in page.told))
     events = [msgspec.Raw(event.body) for event in events_of(page.told, seal)]
     next_ = None if page.is_last else seal.event(page.told[-1].sequence)
     at = max(at, page.told[-1].sequence) if page.told else at

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import secrets
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -88,16 +89,17 @@ class Told(NamedTuple):
     """When, in seconds since 1970; 0 if it never was."""
 
 
-def events_of(told: Iterable[Told], seal: Seal) -> list[Event]:
-    """Messages as events. What is not a notification, as only another program can have written it, is left out."""
-    events = []
+def events_of(told: Iterable[Told], seal: Seal, cursor_of: Callable[[int], str] | None = None) -> list[Event]:
+    """Messages as events, with a cursor for the place of each, which is that of an event unless told otherwise. What is
+    not a notification, as only another program can have written it, is left out."""
+    cursor_of, events = cursor_of or seal.event, []
     for sequence, payload, stored in told:
         try:
             head = _head.decode(payload)
         except (msgspec.DecodeError, UnicodeError):
             logger.warning("message %d is not a notification", sequence)
         else:
-            kind, (id_, data), cursor = f"nearcast.{head.kind}", _named(head, payload, seal), seal.event(sequence)
+            kind, (id_, data), cursor = f"nearcast.{head.kind}", _named(head, payload, seal), cursor_of(sequence)
             events.append(_event(sequence, kind, id_, head.subscription, head.time, data, cursor, stored))
     return events
 
@@ -108,9 +110,11 @@ def _named(head: _Head, payload: bytes, seal: Seal) -> tuple[str, bytes]:
     return shown, payload if shown == head.id else payload.replace(_encoder.encode(head.id), _encoder.encode(shown), 1)
 
 
-def gap_event(sequence: int, id_: str, time: str, seal: Seal) -> Event:
-    """What was told before it is not all there any more."""
-    return _event(sequence, "nearcast.gap", id_, "gap", time, _encoder.encode({"kind": "gap"}), seal.event(sequence))
+def gap_event(sequence: int, time: str, seal: Seal) -> Event:
+    """What was told before it is not all there any more. It says nothing else, by its id or its cursor either: both are
+    other ones each time, or one could see by them whether anyone was told anything in between."""
+    data, id_ = _encoder.encode({"kind": "gap"}), secrets.token_hex(16)
+    return _event(sequence, "nearcast.gap", id_, "gap", time, data, seal.now(sequence))
 
 
 def trial_event(id_: str, subject: str, time: str) -> Event:

@@ -5,7 +5,7 @@ A body holds one position or a list of them. What is wrong with one is said of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -143,11 +143,13 @@ MOST = 100_000
 
 
 def read_positions(
-    body: bytes, who: Identity, now: int, ahead: int, named: str | None = None, most: int = MOST
-) -> Lines:
+    body: bytes, who: Identity, now: int, ahead: int, named: str | None = None, most: int = MOST,
+    count: Callable[[int], None] = lambda _: None,
+) -> Lines:  # fmt: skip
     """The lines of a body of positions, for whoever asks, or for the client that is ``named`` where none is in it.
 
-    More than ``most`` are refused before a closer look: what is wrong with each of a million takes seconds to say.
+    More than ``most`` are refused before a closer look, and so is what ``count`` refuses: what is wrong with each of a
+    million takes seconds to say.
     """
     try:
         found = _plain.decode(body)
@@ -162,6 +164,7 @@ def read_positions(
     data = _listed(_decoded(body)) if found is None else found
     if len(data) > most:
         raise GatewayError(413, f"{len(data):,} positions at once are too many; {most:,} is the most")
+    count(len(data))
     for index, position in enumerate(_others(data) if found is None else found):
         if isinstance(position, Fault):
             read.faults.append(Fault(index, position.reason, position.field))

@@ -160,6 +160,7 @@ async def get_webhook(call: Call) -> Response:
 
 async def get_webhooks(call: Call) -> Response:
     found = await call.gateway.hooks.of(call.client)
+    call.gateway.count(call.who, len(found))
     return answer(Webhooks(await asyncio.gather(*(_shown(call, hook) for _, hook in sorted(found.items())))))
 
 

@@ -13,6 +13,9 @@ from nearcast.errors import GatewayError
 
 __all__ = ["Held", "InHand", "Rates"]
 
+MICROS_OF_OP = 100
+"""A question counts as one op, and as one more for each so many microseconds that a broker took for it. So a client has
+a tenth of a broker's time for questions, by what it may do in a second."""
 KNOWN = 10_000
 """Clients whose buckets are kept before full ones, which say nothing, are let go."""
 
@@ -49,6 +52,10 @@ class Rates:
             now = self._clock()
             left, since = self._buckets.get(client, (self._most, now))
             self._buckets[client] = (min(self._most, left + (now - since) * self.rate) - ops, now)
+
+    def charging(self, client: str) -> Callable[[int], None]:
+        """Has a client owe the time that a broker took for it, in microseconds."""
+        return lambda micros: self.owe(client, micros // MICROS_OF_OP)
 
     def _forget(self, now: float) -> None:
         full = [c for c, (left, since) in self._buckets.items() if left + (now - since) * self.rate >= self._most]

@@ -93,10 +93,6 @@ class Seal:
         naming.update(id_.encode())
         return naming.hexdigest()
 
-    def id_of(self, *words: object) -> str:
-        """An id of something, which says nothing about it."""
-        return blake2b(repr(words).encode(), key=self._key, digest_size=16, person=b"id").hexdigest()
-
     def _sealed(self, salt: bytes, sequence: int) -> str:
         hidden = salt + sequence.to_bytes(HALF - SALT)
         tag = self._tag(hidden)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,11 +19,10 @@ from nearcast.gateway.call import Call, Gateway
 from nearcast.gateway.commit import Placed
 from nearcast.gateway.delivery import Feed
 from nearcast.gateway.events import Event
-from nearcast.gateway.formats import Lines, read_positions
+from nearcast.gateway.formats import Lines
 from nearcast.gateway.grants import Action
 from nearcast.gateway.identity import Identity
 from nearcast.log.ending import end
-from nearcast.model.moment import MICROS
 
 __all__ = ["AT_ONCE", "EVENT_HEADERS", "Sender", "Talk", "is_heard", "send_events", "start_after"]
 
@@ -35,6 +34,8 @@ AT_ONCE = "nearcast.at_once"
 """The extension of a server whose ``write`` need not be awaited: it takes bytes, if it can, and says whether it did."""
 CURSOR = 2.0
 """Seconds between two writes of a cursor."""
+PIECE = 2**16
+"""Bytes of events in one write, or a little more."""
 PENDING = 64
 """Moves of a socket that may wait for the log before more are read."""
 AGAIN, NO_MORE = 1012, 1008
@@ -105,7 +106,8 @@ async def _pass_on(call: Call, feed: Feed, send: Sender, *, keeps_cursor: bool) 
                 break
             now = time.monotonic()
             if events:
-                await _send(send, events[0].frame if len(events) == 1 else b"".join([event.frame for event in events]))
+                for piece in _pieces(events):
+                    await _send(send, piece)
             elif now >= beat and not feed.is_closed:
                 await _send(send, b"id: %b\n\n" % feed.cursor.encode())
             if events or now >= beat:
@@ -117,6 +119,20 @@ async def _pass_on(call: Call, feed: Feed, send: Sender, *, keeps_cursor: bool) 
     finally:
         if writing is not None:
             await writing
+
+
+def _pieces(events: list[Event]) -> Iterator[bytes]:
+    """Their frames, several in a write, but not so many that a slow reader has much of them waiting here."""
+    frames: list[bytes] = []
+    size = 0
+    for event in events:
+        frames.append(event.frame)
+        size += len(frames[-1])
+        if size >= PIECE:
+            yield b"".join(frames)
+            frames, size = [], 0
+    if frames:
+        yield b"".join(frames)
 
 
 async def _remember(gateway: Gateway, client: str, sequence: int) -> None:
@@ -202,7 +218,7 @@ class Talk:
         while (message := await receive())["type"] == "websocket.receive":
             said = message.get("text")
             ref = None
-            await self._wait()
+            await self._wait(len(said) if said is not None else len(message["bytes"]))
             if not self._may_stay():
                 return
             try:
@@ -217,11 +233,11 @@ class Talk:
             except (msgspec.DecodeError, ValueError, RecursionError) as error:
                 await self._refuse(GatewayError(400, f"not understood: {error}"), ref)
 
-    async def _wait(self) -> None:
+    async def _wait(self, size: int) -> None:
         """One who says too much is read more slowly."""
         while True:
             try:
-                self._gateway.count_request(self._who)
+                self._gateway.count_request(self._who, size)
             except GatewayError as error:
                 await asyncio.sleep(error.retry_after or 1)
             else:
@@ -233,9 +249,8 @@ class Talk:
 
     async def _move(self, body: bytes, ref: int | str | None) -> None:
         gateway = self._gateway
-        now, ahead = time.time_ns() // 1000, round(gateway.settings.ahead * MICROS)
         self._who.must(Action.MOVE)
-        read = read_positions(body, self._who, now, ahead, self._client, gateway.most(self._who))
+        read = gateway.positions(self._who, body, self._client)
         while len(self._tasks) >= PENDING:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         self._start(self._answer(read, gateway.enqueue(self._who, read), ref))
