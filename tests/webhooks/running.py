@@ -8,12 +8,14 @@ import hashlib
 import hmac
 import json
 import os
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -102,6 +104,13 @@ async def scene(server: NatsServer, settings: Settings | None = None) -> AsyncIt
     async with gateway(server.url, settings or Settings(private=True)) as door, teller(server.url) as told:
         name = fresh("ann")
         yield Scene(door, told, name, await door.client(name))
+
+
+def server_tls(pem: Path) -> ssl.SSLContext:
+    """What an endpoint speaks TLS with."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(pem)
+    return context
 
 
 # ---- what comes in -------------------------------------------------------------------------------------

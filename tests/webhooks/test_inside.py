@@ -18,11 +18,24 @@ from nearcast.gateway.identity import TokenFile, add_token, revoke
 from nearcast.gateway.letters import Letter, Letters
 from nearcast.gateway.link import Link
 from nearcast.log.server import NatsServer
+from nearcast.webhooks.answers import HEAD as HEAD_BYTES
 from nearcast.webhooks.policy import Kind
 from nearcast.webhooks.resolving import Found, Resolver
 from nearcast.webhooks.sending import Sender
 from tests.gateway.running import fresh, gateway, teller
-from tests.webhooks.running import QUICK, Scene, came, delivering, ids, scene, until_true
+from tests.webhooks.running import (
+    QUICK,
+    Scene,
+    answers,
+    came,
+    delivering,
+    ids,
+    scene,
+    server_tls,
+    status,
+    until,
+    until_true,
+)
 
 NDJSON = {"content-type": "application/x-ndjson"}
 REASON = "no address is known for this host that may be called"
@@ -91,6 +104,8 @@ HOSTILE = {
     "two lengths": HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx",
     "no status": b"HTTP/1.1 OK\r\n\r\n",
     "a wrong status": b"HTTP/1.1 99999 OK\r\n\r\n",
+    "promises without an answer": b"HTTP/1.1 100 Continue\r\n\r\n" * 100_000,
+    "promises of some length": b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 100_000,
 }
 
 
@@ -103,6 +118,39 @@ async def test_answers_that_are_made_to_hurt(name: str) -> None:
         for _ in range(2):
             assert (await sender.post(endpoint.url, {}, b"x")).kind is Kind.AWAY
         assert endpoint.connections == 2, "such a connection is not used again"
+
+
+PROMISE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@pytest.mark.parametrize("is_tls", [False, True])
+async def test_promises_without_an_answer_have_an_end(pem: Path, monkeypatch: pytest.MonkeyPatch, is_tls: bool) -> None:
+    """Not only when the time is up. An endpoint that answers may make as many, for each request anew."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    tls = server_tls(pem) if is_tls else None
+    many = PROMISE * (HEAD_BYTES // len(PROMISE) - 2)
+    said = [many + status(200)] * 3 + [many * 3 + status(200)]
+
+    async with Endpoint(answers(*said), tls=tls) as endpoint, Sender(private=True, timeout=20) as sender:
+        for _ in range(3):
+            assert (await sender.post(endpoint.url, {}, b"x")).kind is Kind.DELIVERED
+        assert endpoint.connections == 1
+        outcome = await sender.post(endpoint.url, {}, b"x")
+        assert (outcome.kind, outcome.reason) == (Kind.AWAY, "the answer is not HTTP")
+        assert len(endpoint.asked) == 4, "it is not asked once more at once"
+
+
+async def test_what_comes_after_an_answer_is_not_kept() -> None:
+    """Neither what is sent at once, nor what comes while a connection waits to be used again."""
+    large = b"HTTP/1.1 200 OK\r\ncontent-length: 300000\r\n\r\n" + b"x" * 300_000
+    async with Endpoint(answers(status(200) + PROMISE, large)) as endpoint, Sender(private=True, timeout=20) as sender:
+        for _ in range(3):
+            assert (await sender.post(endpoint.url, {}, b"x")).kind is Kind.DELIVERED
+        assert endpoint.connections == 3
+        await until(lambda: endpoint.open == 1)
+        endpoint.say(PROMISE)
+        await until(lambda: endpoint.open == 0, "it is closed at once")
+        assert (await sender.post(endpoint.url, {}, b"x")).kind is Kind.DELIVERED
 
 
 async def test_no_proxy_is_asked(server: NatsServer) -> None:

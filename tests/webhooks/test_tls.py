@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-import ssl
 from pathlib import Path
-
-import pytest
 
 from nearcast.bench.endpoints import Endpoint
 from nearcast.log.server import NatsServer
-from tests.webhooks.running import QUICK, came, delivering, ids, scene, until_true, verify
-
-PEM = """\
------BEGIN CERTIFICATE-----
-MIIBgDCCASWgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1uZWFyY2Fz
-dCB0ZXN0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAYMRYwFAYD
-VQQDDA1uZWFyY2FzdCB0ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE6ySW
-4EFRm41nLcaUTsrdoks/pBVzrUlzT+/U81m6U5/XRreyBjbE3sBa2LifjXPouNQd
-UUJKmOPxhtQFUm7CMqNeMFwwGgYDVR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMA8G
-A1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgKEMB0GA1UdDgQWBBRZfjUYamQp
-hKqErWvupl2a8G0QITAKBggqhkjOPQQDAgNJADBGAiEAzabMZRgG5ZGCV1tW1rLN
-xUN1EKgWcqIHDFNI2yBdAEkCIQDxHJRoXXbvjMVj71t8agA4P9BHxk29fTIH1bmY
-13HtBQ==
------END CERTIFICATE-----
------BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgA2PDTjDkGH8l8M2w
-rRjktutS3CeGYpzCr38wMzu17/ihRANCAATrJJbgQVGbjWctxpROyt2iSz+kFXOt
-SXNP79TzWbpTn9dGt7IGNsTewFrYuJ+Nc+i41B1RQkqY4/GG1AVSbsIy
------END PRIVATE KEY-----
-"""
-"""A certificate for localhost that signs itself, with its key. Nothing else trusts it."""
-
-
-@pytest.fixture
-def pem(tmp_path: Path) -> Path:
-    path = tmp_path / "test.pem"
-    path.write_text(PEM, encoding="ascii")
-    return path
+from tests.webhooks.running import QUICK, came, delivering, ids, scene, server_tls, until_true, verify
 
 
 async def test_tls(server: NatsServer, pem: Path) -> None:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(pem)
-    async with scene(server) as at, Endpoint(tls=context) as endpoint:
+    async with scene(server) as at, Endpoint(tls=server_tls(pem)) as endpoint:
         hook = await at.add(endpoint.url.replace("127.0.0.1", "localhost"))
         with delivering(server.url, *QUICK, SSL_CERT_FILE=str(pem)):
             told = await at.tell(3)

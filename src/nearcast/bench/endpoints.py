@@ -75,6 +75,16 @@ class Endpoint:
     def url(self) -> str:
         return f"{'http' if self._tls is None else 'https'}://{HOST}:{self._port}/hook"
 
+    @property
+    def open(self) -> int:
+        """Connections that are open now."""
+        return len(self._open)
+
+    def say(self, said: bytes) -> None:
+        """What nobody asked for, on all of them."""
+        for transport in self._open:
+            transport.write(said)
+
     def opened(self, transport: asyncio.Transport) -> None:
         self.connections += 1
         self._open.add(transport)

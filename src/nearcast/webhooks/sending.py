@@ -20,6 +20,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from nearcast.gateway.targets import NOWHERE, Nowhere, is_allowed
+from nearcast.webhooks.answers import Connector
 from nearcast.webhooks.policy import Kind, Outcome, outcome_of
 from nearcast.webhooks.resolving import Resolver
 
@@ -43,7 +44,7 @@ class Sender:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(
+        connector = Connector(
             limit=0,
             resolver=_Names(self._resolver),
             use_dns_cache=False,
