@@ -122,6 +122,19 @@ class Log:
         except stream_errors.BucketNotFoundError:
             return await self._streams().create_key_value(api.KeyValueConfig(name))
 
+    async def purge(self, stream: str, subject: str, last: int | None = None) -> None:
+        """Without what a stream has under a subject, up to a message if one is named. Where there is no stream there is
+        nothing to do."""
+        with explained(self.url, stream):
+            try:
+                await self._streams().purge_stream(stream, seq=None if last is None else last + 1, subject=subject)
+            except stream_errors.NotFoundError:
+                return
+
+    async def purge_key(self, bucket: str, key: str, last: int | None = None) -> None:
+        """Not even that it was deleted is kept of a key, which has never been there then."""
+        await self.purge(f"KV_{bucket}", f"$KV.{bucket}.{key}", last)
+
     def _streams(self) -> JetStreamContext:
         return self.client.jetstream(timeout=PATIENCE)
 

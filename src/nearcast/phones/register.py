@@ -167,17 +167,10 @@ class Register:
     async def _clear(self, entry: KeyValue.Entry, last: int | None = None) -> None:
         """Nothing of a client stays: how far it was told, what waits up to a message, and that it was deleted."""
         client = _client_of(entry.key)
-        await self._purge(f"KV_{CURSORS}", f"$KV.{CURSORS}.{CURSOR}{key_of(client)}")
-        await self._purge(STREAM, f"{MESSAGES}{subject_of(client)}.>", last)
-        await self._purge(f"KV_{PHONES}", f"$KV.{PHONES}.{entry.key}", entry.revision)
-
-    async def _purge(self, stream: str, subject: str, last: int | None = None) -> None:
-        with explained(self._link.url, stream):
-            jetstream = self._link.log.client.jetstream(timeout=PATIENCE)
-            try:
-                await jetstream.purge_stream(stream, seq=None if last is None else last + 1, subject=subject)
-            except stream_errors.NotFoundError:
-                return
+        log = self._link.log
+        await log.purge_key(CURSORS, f"{CURSOR}{key_of(client)}")
+        await log.purge(STREAM, f"{MESSAGES}{subject_of(client)}.>", last)
+        await log.purge_key(PHONES, entry.key, entry.revision)
 
     async def _last_message(self) -> int:
         with explained(self._link.url, STREAM):

@@ -10,7 +10,7 @@ from nats.js.kv import KeyValue
 from nearcast.errors import LogError
 from nearcast.gateway.hooks import Hook, HookCursor, cursors_of
 from nearcast.log.client import Log
-from nearcast.log.connection import explained
+from nearcast.log.connection import PATIENCE, explained
 from nearcast.log.subjects import HOOK_CURSORS
 
 __all__ = ["HookCursors", "Overtaken", "Place"]
@@ -54,20 +54,27 @@ class HookCursors:
                 found = await bucket.get(hook.number)
             except stream_errors.KeyNotFoundError as error:
                 revision = (error.entry.revision or 0) if error.entry is not None else 0
-                return Place(self._log, bucket, hook.number, HookCursor(hook.after), revision)
-        return Place(self._log, bucket, hook.number, _cursor.decode(found.value or b""), found.revision or 0)
+            else:
+                return Place(self._log, bucket, hook.number, _cursor.decode(found.value or b""), found.revision or 0)
+        place = Place(self._log, bucket, hook.number, HookCursor(hook.after), revision)
+        # Whoever has a place that was never written could write it after the webhook was removed.
+        await place.write()
+        return place
 
     async def numbers(self) -> list[str]:
-        """Of webhooks that have one. The client library may leave some out, as `nearcast.log.watching` says."""
+        """Of webhooks of which something is kept, be it only that it was removed."""
         with explained(self._log.url, HOOK_CURSORS):
-            try:
-                return await (await self._open()).keys()
-            except stream_errors.NoKeysError:
-                return []
+            await self._open()
+            streams = self._log.client.jetstream(timeout=PATIENCE)
+            found = (await streams.stream_info(f"KV_{HOOK_CURSORS}", f"$KV.{HOOK_CURSORS}.>")).state.subjects or {}
+        return [subject.rpartition(".")[2] for subject in found]
 
     async def remove(self, number: str) -> None:
+        """Nothing stays of it: the number is never given again. First it is marked as removed, which comes after what
+        is still on its way to be written, and of what comes later the server knows that it is too late."""
         with explained(self._log.url, HOOK_CURSORS):
             await (await self._open()).purge(number)
+        await self._log.purge_key(HOOK_CURSORS, number)
 
     async def _open(self) -> KeyValue:
         if self._bucket is None:
