@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,10 +20,10 @@ from nearcast.gateway.hooks import Hooks, new_hook
 from nearcast.gateway.identity import TokenFile, add_token, revoke
 from nearcast.gateway.letters import Letter, Letters
 from nearcast.gateway.link import Link
+from nearcast.gateway.resolving import Found, Resolver
 from nearcast.log.server import NatsServer
 from nearcast.webhooks.answers import HEAD as HEAD_BYTES
 from nearcast.webhooks.policy import Kind
-from nearcast.webhooks.resolving import Found, Resolver
 from nearcast.webhooks.sending import Sender
 from tests.gateway.running import fresh, gateway, teller
 from tests.webhooks.running import (
@@ -48,6 +51,28 @@ async def test_it_is_refused_when_it_is_made(server: NatsServer) -> None:
             assert (answer.status_code, answer.json()["detail"]) == (422, REASON)
         assert (await at.http.get("/v1/webhooks")).json() == {"webhooks": []}
         assert endpoint.connections == 0
+
+
+async def test_names_that_nobody_answers_are_only_their_clients_trouble(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, silence = socket.getaddrinfo, threading.Event()
+
+    def getaddrinfo(host: str | bytes | None, *further: Any, **named: Any) -> list[Any]:
+        if "silent" in str(host):
+            silence.wait(30)
+        return known("8.8.8.8" if host == "well.example" else host, *further, **named)
+
+    async with scene(server, Settings()) as at:
+        eve = await at.door.client("eve")
+        monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+        try:
+            urls = [f"http://silent{number}.invalid/" for number in range(100)]
+            answers = await asyncio.gather(*(eve.put("/v1/webhooks/hook", json={"url": url}) for url in urls))
+            assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {(422, REASON)}
+            await at.add("http://well.example/")
+        finally:
+            silence.set()
 
 
 async def test_it_is_refused_at_each_connection(server: NatsServer) -> None:

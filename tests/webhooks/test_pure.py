@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from email.utils import format_datetime, formatdate
+from functools import partial
 
 import pytest
 
 from nearcast.errors import GatewayError
 from nearcast.gateway.hooks import HookCursor, Secret, new_hook
+from nearcast.gateway.resolving import AT_ONCE, Found, Lookups, Resolver
 from nearcast.gateway.targets import check_target, is_allowed
 from nearcast.webhooks.policy import Kind, Outcome, Policy, outcome_of
-from nearcast.webhooks.resolving import Found, Resolver
 from nearcast.webhooks.signing import key_of, signed
 from tests.webhooks.running import verify
 
@@ -139,9 +141,24 @@ def test_addresses_that_always_may(address: str) -> None:
      "http://169.254.169.254/latest/meta-data/", "http://nobody-has-this-name.invalid/", "http://localhost./"],
 )  # fmt: skip
 async def test_what_leads_inside_or_nowhere_gets_the_same_answer(url: str) -> None:
-    with pytest.raises(GatewayError) as raised:
-        await check_target(url, private=False)
+    resolver = Resolver(private=False)
+    lookups = Lookups(resolver)
+    with closing(resolver), pytest.raises(GatewayError) as raised:
+        await check_target(url, partial(lookups.addresses, "ann"), private=False)
     assert (raised.value.status, raised.value.reason) == (422, "no address is known for this host that may be called")
+
+
+async def test_of_several_addresses_each_has_to_be_outside() -> None:
+    async def both(_host: str) -> list[str]:
+        return ["8.8.8.8", "127.0.0.1"]
+
+    with pytest.raises(GatewayError, match="no address is known"):
+        await check_target("http://both.example/", both, private=False)
+    await check_target("http://both.example/", both, private=True)
+
+
+async def nothing(_host: str) -> list[str]:
+    return []
 
 
 @pytest.mark.parametrize(
@@ -150,7 +167,7 @@ async def test_what_leads_inside_or_nowhere_gets_the_same_answer(url: str) -> No
 @pytest.mark.parametrize("private", [False, True])
 async def test_addresses_are_written_in_one_way(host: str, private: bool) -> None:
     with pytest.raises(GatewayError, match="four numbers from 0 to 255"):
-        await check_target(f"http://{host}/", private=private)
+        await check_target(f"http://{host}/", nothing, private=private)
 
 
 # ---- names ---------------------------------------------------------------------------------------------
@@ -204,3 +221,29 @@ async def test_name_servers_that_are_silent_keep_only_their_own_waiting() -> Non
             await resolver.resolve("unknown")
     assert asked.count("unknown") == 1
     resolver.close()
+
+
+async def test_of_a_client_few_names_are_looked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that it gave up count until the system's resolver has, too."""
+    silence, asked = threading.Event(), []
+
+    def lookup(host: str) -> list[Found]:
+        asked.append(host)
+        if host.startswith("silent"):
+            silence.wait(10)
+        return [Found(2, "8.8.8.8")]
+
+    with closing(Resolver(private=False, lookup=lookup)) as resolver:
+        lookups = Lookups(resolver)
+        monkeypatch.setattr("nearcast.gateway.resolving.LOOKING", 0.1)
+        for _ in range(2):
+            given_up = await asyncio.gather(*(lookups.addresses("eve", f"silent{n}") for n in range(50)))
+            assert given_up == [[]] * 50
+        assert len(asked) == AT_ONCE
+        monkeypatch.setattr("nearcast.gateway.resolving.LOOKING", 10.0)
+        assert await lookups.addresses("ann", "well") == ["8.8.8.8"]
+        waiting = asyncio.ensure_future(lookups.addresses("eve", "another"))
+        await asyncio.sleep(0.1)
+        assert "another" not in asked
+        silence.set()
+        assert await waiting == ["8.8.8.8"]

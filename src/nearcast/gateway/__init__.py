@@ -6,6 +6,7 @@
     limits     how much of it each client may ask for
     ask        questions to the broker
     layers     GeoJSON too large for a message
+    resolving  names of hosts, so that none is waited for by others
     outbox     the stream of notifications, a client's part of it, and its cursor
     delivery   who is connected, and what each has yet to hear
     events     notifications as CloudEvents

@@ -35,6 +35,7 @@ from nearcast.gateway.openapi import openapi
 from nearcast.gateway.outbox import Cursors
 from nearcast.gateway.pace import Pace
 from nearcast.gateway.page import page_routes
+from nearcast.gateway.resolving import Lookups, Resolver
 from nearcast.gateway.routes import ROUTES, Way
 from nearcast.gateway.streams import EVENT_HEADERS, Talk, is_heard, send_events, start_after
 from nearcast.log.ending import end
@@ -67,6 +68,7 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
     pace = Pace(broker.pace)
     committer = Committer(link, metrics, pace)
     link.lost = committer.lost
+    resolver = Resolver(private=settings.private)
     async with link, Hub(url, broker, metrics, settings.queue, room=ROOM) as hub:
         layers = Layers(link, committer, broker)
         gateway = Gateway(
@@ -82,6 +84,7 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
             Rates(settings.rate),
             Hooks(link, settings.webhooks),
             Rates(max(settings.rate, REQUESTS)),
+            Lookups(resolver),
         )
         hub.rates = gateway.rates
         works = (gateway.watch(), pace.run(), give_back())
@@ -90,6 +93,7 @@ async def open_gateway(url: str, identities: Identities, settings: Settings) -> 
             yield gateway
         finally:
             await end(*tasks)
+            resolver.close()
         await committer.close()
 
 

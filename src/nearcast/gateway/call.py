@@ -29,6 +29,7 @@ from nearcast.gateway.limits import Held, InHand, Rates
 from nearcast.gateway.link import Link
 from nearcast.gateway.metrics import Metrics
 from nearcast.gateway.outbox import Cursors
+from nearcast.gateway.resolving import Lookups
 from nearcast.model.moment import MICROS
 from nearcast.model.repair import brief, repairs
 
@@ -120,6 +121,7 @@ class Gateway:
     hooks: Hooks
     requests: Rates
     """Requests and messages, whatever is in them; ``rates`` counts ops."""
+    lookups: Lookups
     wrote: dict[str, int] = field(default_factory=dict)
     """The last packet of each of those who wrote of late, so that they read what they wrote."""
     _guests: WeakKeyDictionary[Feed, Identity] = field(default_factory=WeakKeyDictionary)

@@ -6,6 +6,7 @@ What is delivered, and how it goes, is another process' affair (`nearcast.webhoo
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import msgspec
 from nats import errors as client_errors
@@ -146,7 +147,8 @@ async def put_webhook(call: Call) -> Response:
     wanted: Target = await call.decoded(Target)
     if wanted.batch is not None and not 1 <= wanted.batch <= BATCH:
         raise GatewayError(422, f"a request holds 1 to {BATCH} events, not {wanted.batch}", "batch")
-    await check_target(wanted.url, private=gateway.settings.private)
+    find = partial(gateway.lookups.addresses, call.who.client)
+    await check_target(wanted.url, find, private=gateway.settings.private)
     seal = gateway.hub.seal
     after = (await gateway.hub.outbox.extent()).last if wanted.after is None else seal.known(wanted.after)
     id_ = call.named("id")

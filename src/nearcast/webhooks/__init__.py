@@ -2,7 +2,6 @@
 
     signing    who sends it, as the Standard Webhooks specification has it
     policy     what an answer means, and when to try again
-    resolving  names of hosts, so that none is waited for by others
     answers    what an endpoint may send, and no more
     sending    one request, to an address that may be called
     cursors    how far each webhook is, on disk

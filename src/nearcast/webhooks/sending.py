@@ -19,10 +19,10 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from nearcast.gateway.resolving import Resolver
 from nearcast.gateway.targets import NOWHERE, Nowhere, is_allowed
 from nearcast.webhooks.answers import Connector
 from nearcast.webhooks.policy import Kind, Outcome, outcome_of
-from nearcast.webhooks.resolving import Resolver
 
 __all__ = ["Sender"]
 
