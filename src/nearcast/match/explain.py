@@ -55,7 +55,7 @@ def explanations(
 def _pair(reference: Reference, s: Subscribed, candidate: Candidate) -> Explanation:
     key = candidate.key
     now = reference.time_of(s, key)
-    verdict = reference.judge.judge(s, candidate, now, exact=True)
+    verdict = reference.judge.judge(s, candidate, now, exact=True, hidden=True)
     asked = reference.judge.questions(s, candidate, now, exact=True)
     clauses = (("WHERE", asked.own), ("WHILE", asked.life), ("TO", asked.theirs))
     found = [finding for clause, questions in clauses for finding in findings(clause, questions)]

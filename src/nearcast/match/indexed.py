@@ -236,11 +236,12 @@ class Indexed(Reference):
         table = self._table(span.layer)
         if table is None:
             return
-        located = self._is_located(key[1], self.world.publications[key[1], key[0]].publication.regions)
+        publication = self.world.publications[key[1], key[0]].publication
+        located = self._is_located(key[1], publication.regions)
         rows: Iterable[int]
         if not located and _only_inside(s, span):
             stored = {row for k in s.pairs if k[:2] == key[:2] and (row := table.find(k[2])) is not None}
-            rows = stored.union(self._rows_at(table, key[1]))
+            rows = stored if publication.paused else stored.union(self._rows_at(table, key[1]))
         else:
             rows = table.all_rows()
         for row in rows:
@@ -379,7 +380,8 @@ class Indexed(Reference):
     def _locate(self, key: StatementKey) -> None:
         """Note where a publication is: at a place of its own, or with its client."""
         said = region(None, self.clients.attributes.get(self.clients.row(key[0])))
-        self._whereabouts.put(key, [*self.world.publications[key].publication.regions, said])
+        publication = self.world.publications[key].publication
+        self._whereabouts.put(key, [*publication.regions, said], paused=publication.paused)
 
     def _forget_publication(self, key: StatementKey) -> None:
         old = self.world.publications.get(key)

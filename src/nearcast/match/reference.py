@@ -438,8 +438,10 @@ class Reference:
         ended = {key for key in (*candidates, *vanished) if self.time_of(s, key) >= ends}
         for key in ended:  # a subscription that ends tells nobody
             s.pairs.pop(key, None)
+        # The reason of a leave says what the subscriber itself did to what it was told of, if that also hides it.
+        known = {key for key, pair in s.pairs.items() if pair.told} if change.is_by(s.owner) else ()
         verdicts = {
-            key: self.judge.judge(s, candidate, self.time_of(s, key), passing=passing)
+            key: self.judge.judge(s, candidate, self.time_of(s, key), passing=passing, hidden=key in known)
             for key, candidate in candidates.items()
             if key not in ended
         }

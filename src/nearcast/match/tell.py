@@ -31,6 +31,10 @@ class Change:
     moved: bool = False
     """All that the client owns changed with it: its fix or its attributes did."""
 
+    def is_by(self, client: str) -> bool:
+        """Whether a client itself did it, and not the time that went by."""
+        return self.client == client and self.cause.kind != "timer"
+
 
 class Teller:
     """Makes notifications, and decides what the subscriber may see in them."""
@@ -59,8 +63,7 @@ class Teller:
             return Reason.WHILE
         # What a subscriber itself does is about what it saw until then. Of what anyone else does it learns no more than
         # that the publisher's filter fails: whether its own holds is asked of what is hidden now.
-        is_own = change.client == s.owner and change.cause.kind != "timer"
-        if not verdict.allowed and (verdict.own or not is_own):
+        if not verdict.allowed and (verdict.own or not change.is_by(s.owner)):
             return Reason.UNMATCHED
         if verdict.satisfied or s.subscription.choice is not None:
             return Reason.SOURCE

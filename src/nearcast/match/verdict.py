@@ -49,7 +49,7 @@ class Questions(NamedTuple):
 @dataclass(slots=True)
 class Verdict:
     own: bool = False
-    """The subscription's filter holds."""
+    """The subscription's filter holds; of what is hidden it is not asked."""
     alive: bool = False
     """Its life control is true."""
     allowed: bool = False
@@ -124,24 +124,40 @@ class Judge:
     # ---- does it match ---------------------------------------------------------------------------
 
     def judge(
-        self, s: Subscribed, candidate: Candidate, now: int, *, passing: str | None = None, exact: bool = False
+        self,
+        s: Subscribed,
+        candidate: Candidate,
+        now: int,
+        *,
+        passing: str | None = None,
+        exact: bool = False,
+        hidden: bool = False,
     ) -> Verdict:
-        verdict = Verdict()
-        asked = self.questions(s, candidate, now, passing=passing, exact=exact)
-        holding = [] if _is_idle(s, asked.own[1]) else verdict.holding(asked.own)
-        verdict.latched = {latch for question in asked.own[1] for latch in question.latched}
-        verdict.own = bool(holding) and self._selected(s, candidate)
-        if s.subscription.nearest or (s.subscription.choice and s.subscription.choice.pick is not Pick.ANY):
-            verdict.distance = min((self._distance(s, question) for question in holding), default=math.inf)
-        verdict.alive = bool(verdict.holding(asked.life))
-        verdict.allowed = bool(verdict.holding(asked.theirs))
+        """Both filters, life control and the lives of both sides. The publisher's filter is asked first, and where it
+        fails the subscription's is only asked if that is wanted of what is ``hidden`` too: it is asked of where the
+        publisher is, and how long that takes would tell."""
+        verdict, watchers, relation = Verdict(), self._watchers(s), self._relation(s)
+        parties = self._parties(candidate, relation, watchers)
+        theirs = self._theirs(candidate, relation, (parties[0], watchers), now, passing)
+        life = self._life(s, watchers, now, passing, exact=exact)
+        verdict.allowed, verdict.alive = bool(verdict.holding(theirs)), bool(verdict.holding(life))
+        verdict.turns += [turn for _, questions in (theirs, life) for question in questions for turn in question.turns]
+        if verdict.allowed or hidden:
+            self._ask_own(verdict, s, candidate, self._own(s, candidate, parties, now, passing, exact=exact))
         for ends, expires in self._lifetimes(candidate):
             if now >= ends:
                 verdict.gone = Reason.EXPIRED if now >= expires == ends else Reason.GONE
             elif ends < FOREVER:
                 verdict.turns.append(int(ends))
-        verdict.turns += [turn for _, questions in asked for question in questions for turn in question.turns]
         return verdict
+
+    def _ask_own(self, verdict: Verdict, s: Subscribed, candidate: Candidate, own: Asked) -> None:
+        holding = [] if _is_idle(s, own[1]) else verdict.holding(own)
+        verdict.own = bool(holding) and self._selected(s, candidate)
+        if s.subscription.nearest or (s.subscription.choice and s.subscription.choice.pick is not Pick.ANY):
+            verdict.distance = min((self._distance(s, question) for question in holding), default=math.inf)
+        verdict.latched = {latch for question in own[1] for latch in question.latched}
+        verdict.turns += [turn for question in own[1] for turn in question.turns]
 
     def latched_life(self, s: Subscribed, now: int, passing: str | None) -> frozenset[tuple[Any, ...]]:
         """The locations that count as inside for life control, after looking where the subscriber is now."""
@@ -226,7 +242,7 @@ class Judge:
                 asker=watcher,
                 exact=exact,
             )
-            for i, watcher in enumerate(watchers)
+            for i, watcher in enumerate(watchers[:1] if s.subscription.life == c.ALWAYS else watchers)
         ]
         return s.subscription.life, questions
 
@@ -238,12 +254,13 @@ class Judge:
         now: int,
         passing: str | None,
     ) -> Asked:
+        condition = self._their_filter(candidate, relation)
         recall = self.past.recall(("publication", candidate.key[1], candidate.key[0]), "#")
         questions = [
             Question(self.world, {"&": a, "#": b}, now, passing=passing, recall=recall, asker=a)
-            for a, b in product(*parties)
+            for a, b in product(parties[0], _that_differ(condition, parties[1]))
         ]
-        return self._their_filter(candidate, relation), questions
+        return condition, questions
 
     def _relation(self, s: Subscribed) -> RelationDefinition | None:
         source = s.subscription.source
@@ -299,6 +316,20 @@ class Judge:
         space = self.world.spaces.get(name)
         a, b = (next(iter(side.regions_in(name)), None) for side in (there, here))
         return region_distance(a, b, space) if space and a and b else math.inf
+
+
+def _that_differ(condition: c.Condition, watchers: list[Side]) -> list[Side]:
+    """The choices of a subscriber's regions that a publisher's filter is asked of: any one will do, if no region says
+    what it asks for. How long it takes to ask it is nothing that a subscriber is to lengthen by what it says of itself.
+    """
+    if len(watchers) == 1:
+        return watchers
+    regions = [r for one in watchers for r in one.regions]
+    said = {name for r in regions for name, _ in r.constraints}
+    refs = [node for node in c.walk(condition) if isinstance(node, c.Ref) and node.side == "#"]
+    is_said = any(ref.space or ref.name == "*" or ref.name in said for ref in refs)
+    is_elsewhere = bool(refs) and any(r.geometry or r.place for r in regions)
+    return watchers if is_said or is_elsewhere else watchers[:1]
 
 
 def _is_idle(s: Subscribed, questions: list[Question]) -> bool:

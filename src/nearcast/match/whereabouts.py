@@ -44,7 +44,8 @@ class Whereabouts(Columns):
         self._keys: list[StatementKey | None] = []
         self._free: list[int] = []
 
-    def put(self, key: StatementKey, regions: Iterable[Region]) -> None:
+    def put(self, key: StatementKey, regions: Iterable[Region], *, paused: bool = False) -> None:
+        """What is paused matches nothing, and is nowhere: not even that it is looked at may tell where it is."""
         row = self._rows.get(key)
         if row is None:
             row = self._free.pop() if self._free else len(self._keys)
@@ -54,9 +55,9 @@ class Whereabouts(Columns):
         located = [r for r in regions if r.geometry or r.place]
         geometry = located[0].geometry if len(located) == 1 else None
         point = geometry.shape if geometry and isinstance(geometry.shape, Point) else None
-        self.client[row] = self._clients.row(key[0]) if not located else -1
-        self.px[row], self.py[row], self.pz[row] = space_point(point, self._clients.earth)
-        self.anywhere[row] = bool(located) and point is None
+        self.client[row] = self._clients.row(key[0]) if not located and not paused else -1
+        self.px[row], self.py[row], self.pz[row] = space_point(None if paused else point, self._clients.earth)
+        self.anywhere[row] = bool(located) and point is None and not paused
 
     def carry(self, keys: list[StatementKey], clients: npt.NDArray[np.int64]) -> None:
         """Several new ones that go where their clients go."""
