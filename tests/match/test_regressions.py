@@ -22,7 +22,6 @@ from tests.match.harness import System
         "SELECT WHERE #location IN ANY LAYER roads[limit < #speed]",
         "SELECT WHERE #location IN ANY LAYER roads[`limit` + 10 < #speed]",
         "SELECT WHERE #location IN ANY LAYER roads[kinds CONTAINS #kind]",
-        "SELECT WHERE &`*` < 2",
     ],
 )
 def test_a_name_that_is_no_text_is_not_written_as_text(text: str) -> None:
