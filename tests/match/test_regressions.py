@@ -102,6 +102,33 @@ def test_a_layer_from_geojson_reads_back(properties: dict[str, object]) -> None:
     assert decode_op(encode_op(op)) == op
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "&location CROSSES DISC(0 0, 4 m) AND &location IN LAYER zones HYSTERESIS 6 m",
+        "&location IN DISC(0 0, 4 m) AND &location WITHIN 3 m OF #location HYSTERESIS 6 m",
+        "&location IN DISC(0 0, 4 m) AND &location WITHIN 5 m OF #location CONFIDENCE 90 %",
+    ],
+)
+def test_of_what_is_left_out_by_one_boundary_the_side_of_another_is_remembered(where: str) -> None:
+    """Ann was in the disc, and is not far enough from it to have left; she comes into what the other part asks for."""
+    texts: list[dict[str, object]] = [
+        {"op": "space", "text": "SPACE location (x real, y real) METRIC planar"},
+        {"op": "layer", "text": "LAYER zones (a AT BOX(6 0, 9 5))"},
+        {"op": "move", "client": "bob", "lon": 6, "lat": 4},
+        {"op": "subscribe", "client": "bob", "id": "s", "text": f"SELECT WHERE {where}"},
+        {"op": "publish", "client": "ann", "id": "p", "text": "PUBLISH"},
+        {"op": "move", "client": "ann", "lon": 0, "lat": 0, "accuracy": 1},
+        {"op": "move", "client": "ann", "lon": 6, "lat": 4, "accuracy": 3},
+    ]
+    kernel, reference = Kernel(), Reference()
+    for time, text in enumerate(texts):
+        op = decode_op(json.dumps({**text, "time": time}))
+        told = reference.apply(op)
+        assert kernel.apply(op) == told
+    assert [n.kind for n in told] == ["enter"]
+
+
 def test_all_that_a_move_turns_is_told_in_order_while_a_publisher_looks_at_steps() -> None:
     """One of the two is judged pair by pair, since its publisher asks what is crossed; the other is in a lane."""
     texts: list[dict[str, object]] = [

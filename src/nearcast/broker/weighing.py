@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from nearcast.errors import OpError
 from nearcast.language.parse import parse
+from nearcast.match.indexed import remembers_more
 from nearcast.match.kernel import Kernel
 from nearcast.match.world import Published, StatementKey, Subscribed
 from nearcast.model import condition as c
@@ -170,6 +171,8 @@ def _is_narrow(s: Subscription) -> bool:
 
     Of those that are nearest, it finds which they are if nothing else must hold.
     """
+    if remembers_more(s):
+        return False
     must = s.filter.items if isinstance(s.filter, c.And) else (s.filter,)
     return (s.nearest is not None and s.filter == c.ALWAYS) or any(_narrows(condition) for condition in must)
 

@@ -36,7 +36,7 @@ from nearcast.model.region import Region, region
 from nearcast.model.space import Metric
 from nearcast.model.statement import FromLayer, FromRelation, FromSpaces, Publication, Subscription
 
-__all__ = ["Indexed", "key_of"]
+__all__ = ["Indexed", "key_of", "remembers_more"]
 
 
 class Indexed(Reference):
@@ -213,7 +213,11 @@ class Indexed(Reference):
     def _reach(self, s: Subscribed) -> float | None:
         """How far from the subscriber's fix anything can be that it matches and that has no state yet."""
         subscription, filter_ = s.subscription, s.subscription.filter
-        if subscription.life != c.ALWAYS or self._is_located(s.owner, subscription.regions):
+        if (
+            subscription.life != c.ALWAYS
+            or remembers_more(subscription)
+            or self._is_located(s.owner, subscription.regions)
+        ):
             return None
         for part in filter_.items if isinstance(filter_, c.And) else (filter_,):
             match part:
@@ -452,9 +456,18 @@ def key_of(s: Subscribed) -> StatementKey:
     return (s.owner, s.subscription.id)
 
 
+def remembers_more(subscription: Subscription) -> bool:
+    """Whether it is remembered of a pair on which side of several boundaries it is. Then it has state also where one of
+    them leaves it out: on which side of the others it was."""
+    options = subscription.options
+    if not options.hysteresis and options.confidence is None:
+        return False
+    return sum(isinstance(node, c.Within | c.Inside | c.Crosses) for node in c.walk(subscription.filter)) > 1
+
+
 def _only_inside(s: Subscribed, target: c.Target, side: c.Side = "&") -> bool:
     """Whether a pair that is not stored can only come to be where the client is inside the region."""
-    if s.subscription.life != c.ALWAYS or s.chooses:
+    if s.subscription.life != c.ALWAYS or s.chooses or remembers_more(s.subscription):
         return False
     filter_ = s.subscription.filter
     parts = filter_.items if isinstance(filter_, c.And) else (filter_,)
