@@ -119,10 +119,10 @@ async def test_the_standby_tells_within_three_seconds(tmp_path: Path) -> None:
     with served(tmp_path) as (process, at):
         running = Set(process, at)
         async with Client(at["url"], at["token"], client="ann") as ann:
-            await ann.subscribe("here", "SELECT FROM LAYER square WHERE #location IN &location")
             async with httpx.AsyncClient(base_url=at["url"], headers=running.headers) as http:
                 square = zones()["features"][:1]
                 await http.put("/v1/layers/square", json={"type": "FeatureCollection", "features": square})
+            await ann.subscribe("here", "SELECT FROM LAYER square WHERE #location IN &location")
             walking = asyncio.create_task(in_and_out(ann, *square[0]["geometry"]["coordinates"]))
             async with aclosing(ann.events("0")) as events, asyncio.timeout(60):
                 for _ in range(20):  # both brokers are there, and warm
