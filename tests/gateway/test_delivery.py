@@ -27,7 +27,7 @@ from nearcast.log.client import Log
 from nearcast.log.server import NatsServer
 from nearcast.log.subjects import OUT_STREAM, TOOK, ask_subject
 from tests.fuzz.wire import Line, request
-from tests.gateway.running import Door, Names, Teller, fresh, gateway, hear, ids, listen, notification, teller
+from tests.gateway.running import PATIENCE, Door, Names, Teller, fresh, gateway, hear, ids, listen, notification, teller
 
 QUICK = Settings(heartbeat=0.2)
 
@@ -75,6 +75,31 @@ async def test_what_is_said_ahead_is_heard_once(server: NatsServer) -> None:
         for _ in range(2, 55):
             await told.tell("ann")
         assert ids(await hear(socket, 4)) == [f"id-{number}" for number in range(51, 55)]
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_a_list_has_what_was_heard_ahead(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch, is_told: bool
+) -> None:
+    """It waits for the disk. Whoever goes on after its ``at`` misses nothing, also where that took too long."""
+    monkeypatch.setattr("nearcast.gateway.doors.STORED", PATIENCE if is_told else 0.05)
+    async with gateway(server.url) as door, teller(server.url) as told, door.socket("ann") as socket:
+        ann = await door.client("ann")
+        await told.tell("ann")
+        await hear(socket, 1)
+        await told.say_ahead("ann", 2, 3)
+        await hear(socket, 3)
+        asked = asyncio.create_task(ann.get("/v1/notifications"))
+        if not is_told:
+            await asked
+        await asyncio.sleep(0.2)
+        for _ in range(3):
+            await told.tell("ann")
+        listed = (await asked).json()
+        assert ids(listed["events"]) == ["id-1", "id-2", "id-3", "id-4"][: 4 if is_told else 1]
+        await told.tell("ann")
+        heard = [event["id"] for _, event in await listen(ann, 1 if is_told else 4, after=listed["at"])]
+        assert [*ids(listed["events"]), *heard] == [f"id-{number}" for number in range(1, 6)]
 
 
 @pytest.mark.parametrize("is_paused", [False, True])

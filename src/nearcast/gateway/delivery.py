@@ -140,6 +140,17 @@ class Hub:
         """How many listen for a client."""
         return len(self._feeds.get(out_subject(client), ()))
 
+    async def until_stored(self, sequence: int, patience: float) -> bool:
+        """Of what was said ahead, wait until the disk has it; says whether it does in that many seconds."""
+        until = time.monotonic() + patience
+        while self.stored < sequence:
+            self.stored = max(self.stored, (await self.outbox.extent()).last)
+            if self.stored < sequence:
+                if time.monotonic() > until:
+                    return False
+                await asyncio.sleep(SOON)
+        return True
+
     async def present(self, client: str) -> State:
         """What matches now for a client. That is asked for one feed of a client at a time, and counts as a question. If
         it is too much to be said at once, or takes too long to find out, it is left out."""
@@ -436,7 +447,9 @@ class Feed:
         self._empty()
         self._is_live = True
         outbox, hub = self._hub.outbox, self._hub
-        await self._until_stored(hub.position)
+        told_before = hub.position  # of what comes from now on, the queue has what the disk may not have yet
+        if not await hub.until_stored(told_before, RETOLD):
+            raise LogError(f"{OUT_STREAM} ends at {hub.stored}, and {told_before} was told")
         last = await outbox.last_of(self.subject)
         told = []
         if last > self.last:
@@ -457,16 +470,6 @@ class Feed:
         self._hub.metrics.merged.inc(len(told) - len(kept))
         self.last = told[-1].sequence
         return events_of(kept, hub.seal)
-
-    async def _until_stored(self, sequence: int) -> None:
-        """Of what was said ahead before the queue was there, wait until the disk has it."""
-        until = time.monotonic() + RETOLD
-        while self._hub.stored < sequence:
-            self._hub.stored = max(self._hub.stored, (await self._hub.outbox.extent()).last)
-            if self._hub.stored < sequence:
-                if time.monotonic() > until:
-                    raise LogError(f"{OUT_STREAM} ends at {self._hub.stored}, and {sequence} was told")
-                await asyncio.sleep(SOON)
 
     def _is_too_short(self, last: int) -> bool:
         """What a crash of the server took is told again, under the same sequences. What is not was never there."""

@@ -63,6 +63,8 @@ PAGE = 1000
 """The most notifications of one answer,"""
 LISTED = 10_000
 """and the most clients."""
+STORED = 1.0
+"""Seconds for which a list of notifications waits for those that were heard before they were on disk."""
 _encoder = msgspec.json.Encoder()
 Door = Callable[[Call], Awaitable[Response]]
 
@@ -386,12 +388,14 @@ async def get_notifications(call: Call) -> Response:
     """Own notifications, in order: after a cursor, or since a time; ``next`` is the cursor to go on after, also if
     there are fewer than were asked for, as they are large.
 
-    Whoever has them all goes on with events after ``at``.
+    Whoever has them all goes on with events after ``at``. What was heard before it was on disk is waited for.
     """
     hub, most = call.gateway.hub, call.number("limit", 100, 1, PAGE)
-    seal, at = hub.seal, hub.position
+    seal = hub.seal
     after = seal.known(call.query.get("after", BEGINNING))
     call.gateway.count(call.who, 1)
+    told = hub.position
+    at = told if await hub.until_stored(told, STORED) else hub.stored
     page = await hub.outbox.page(out_subject(call.client), after, most, _since(call.query.get("since")))
     call.gateway.owe_bytes(call.who, sum(len(message.payload) for message in page.told))
     events = [msgspec.Raw(event.body) for event in events_of(page.told, seal)]
