@@ -26,7 +26,7 @@ from nearcast.gateway.identity import Entry, Identities, Identity
 from nearcast.gateway.seal import Seal
 from nearcast.gateway.server import make_server
 from nearcast.log.client import Log
-from nearcast.log.subjects import AHEAD_SUBJECT, ask_subject, out_subject
+from nearcast.log.subjects import AHEAD_SUBJECT, OUT_STREAM, ask_subject, out_subject
 
 PATIENCE = 20.0
 COMPILED = 120.0
@@ -189,6 +189,10 @@ class Teller:
         """What will be told to a client, as the numbers in its ids have it, from a sequence on."""
         told = [[out_subject(name), notification(number)] for number in range(first, first + count)]
         await self._client.publish(AHEAD_SUBJECT, json.dumps([first, told]).encode())
+
+    async def cut(self, first: int) -> None:
+        """Have the stream begin with a sequence, as when there was no more room for what came before."""
+        await self._client.jetstream().purge_stream(OUT_STREAM, seq=first)
 
     async def answer(self) -> None:
         async def state(message: Msg) -> None:

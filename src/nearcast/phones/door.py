@@ -288,8 +288,7 @@ async def _down(up: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
 
 
 async def _arrival(reader: asyncio.StreamReader, most: int) -> Connect:
-    first, body = await _packet(reader, most, Kind.CONNECT << 4)
-    del first
+    _, body = await _packet(reader, most, Kind.CONNECT << 4)
     return read_connect(body)
 
 
