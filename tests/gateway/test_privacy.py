@@ -16,7 +16,7 @@ from nearcast.gateway.outbox import read_page
 from nearcast.log.client import Log
 from nearcast.log.subjects import OUT_STREAM, out_subject
 from nearcast.model.moment import MICROS, parse_time
-from tests.gateway.running import Live, fresh, gateway, hear, seal_of
+from tests.gateway.running import PATIENCE, Live, fresh, gateway, hear, seal_of
 
 HERE = {"lon": -97.74, "lat": 30.27}
 NEAR = "SELECT WHERE &location WITHIN 50 km OF #location"
@@ -52,6 +52,14 @@ async def answers(client: httpx.AsyncClient, about: str) -> list[tuple[int, str]
     return found
 
 
+async def told_of_others(client: httpx.AsyncClient) -> None:
+    """Wait until a client was told of whom other tests left near it."""
+    near = (await client.post("/v1/query", content=NEAR)).json()["notifications"]
+    async with asyncio.timeout(PATIENCE):
+        while len((await client.get("/v1/notifications")).json()["events"]) < len(near):
+            await asyncio.sleep(0.02)
+
+
 @pytest.mark.parametrize(
     "published",
     [
@@ -70,6 +78,7 @@ async def test_who_is_hidden_and_who_is_not_there_look_alike(live: Live, publish
         her, him = await door.client(hidden), await door.client(bob)
         assert (await him.put("/v1/subscriptions/near", content=NEAR)).status_code == 200
         assert (await him.post("/v1/positions", json={"lon": -97.70, "lat": 30.27})).status_code == 202
+        await told_of_others(him)
         before = await answers(him, absent)
         put = await her.put("/v1/publications/me", content=published)
         assert put.status_code == 200, put.text

@@ -154,6 +154,29 @@ def test_a_filter_is_asked_as_often_whatever_a_subscriber_says_of_itself(hidden:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("said", ["", "AS (a = 1)"])
+@pytest.mark.parametrize("selected", [one for one in SELECTED if "WHILE" not in one and " AS " not in one])
+@pytest.mark.parametrize("hidden", HIDDEN[:3])
+def test_a_filter_is_asked_as_often_however_much_is_subscribed_to(
+    hidden: str, selected: str, said: str, asked: Taken
+) -> None:
+    """Whoever waits for its own move, with many subscriptions, could time where somebody hidden is."""
+    found = []
+    near: list[c.Condition]
+    far: list[c.Condition]
+    for many in (1, 20):
+        one = published(Kernel, hidden)
+        for i in range(many):
+            one.apply(ops.Subscribe(2, owned_subscription("eve", f"s{i}", f"{selected} {said}")))
+        near, far = [], []
+        for time, (to, at) in enumerate(((WHERE_SHE_IS, near), (ELSEWHERE, far)), 3):
+            asked()
+            assert one.apply(moved("eve", to, time)) == []
+            at += [node for node in asked() if node != c.ALWAYS]
+        found.append(len(near) - len(far))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_alternatives_that_a_filter_is_about_are_all_asked(engine: type[Reference]) -> None:
     for text in ("PUBLISH TO #kind = 'friend'", "PUBLISH TO NOT #kind != 'friend'"):

@@ -8,6 +8,7 @@ publications by where they are. What an index leaves out is certain not to turn.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from nearcast.match.circles import Circles
 from nearcast.match.clients import Clients, Times
 from nearcast.match.crossings import inside
 from nearcast.match.followed import Followed
+from nearcast.match.hidden import Hidden
 from nearcast.match.lane import HERE, THERE, Stage, positions
 from nearcast.match.names import Names
 from nearcast.match.reference import Reference
@@ -72,6 +74,11 @@ class Indexed(Reference):
         self._all_seeing: dict[StatementKey, Published] = {}
         """Publications whose filters look at what others publish, so that an op of any client may turn their pairs."""
         self._step_watching = 0
+        self._hidden = Hidden(self.judge)
+
+    def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
+        self._hidden.forget()
+        return super()._step(change, passing)
 
     # ---- subscriptions -----------------------------------------------------------------------------
 
@@ -183,11 +190,15 @@ class Indexed(Reference):
             return [candidate for candidate in self._possible(s, client) if candidate.key in due]
         return self._possible(s, client)
 
+    def candidates(self, s: Subscribed) -> Iterable[Candidate]:
+        self._hidden.forget()
+        return super().candidates(s)
+
     def _possible(self, s: Subscribed, client: str | None) -> Iterator[Candidate]:
         """What a subscription may match, as far as the definition judges it."""
         source = s.subscription.source
         if isinstance(source, FromSpaces):
-            for owner, id_ in self._published_for(s, client):
+            for owner, id_ in self._shown(s, self._published_for(s, client)):
                 if owner != s.owner:
                     yield from self._spanned(s, (id_, owner, "", ""))
         elif isinstance(source, FromLayer) and client is None:
@@ -209,6 +220,15 @@ class Indexed(Reference):
             return list(published) if of is None else of
         stored = {key for name, owner, *_ in s.pairs if (key := (owner, name)) in turned or client is None}
         return [key for key in {*self._whereabouts.within(s.owner, reach, of), *stored} if key in published]
+
+    def _shown(self, s: Subscribed, published: Iterable[StatementKey]) -> Iterator[StatementKey]:
+        """Without what is hidden and has no state. It has some while life control is off."""
+        stored = {(owner, name) for name, owner, *_ in s.pairs}
+        for key in published:
+            p, pair = self.world.publications[key], (key[1], key[0], "", "")
+            is_kept = key in stored or s.subscription.life != c.ALWAYS
+            if is_kept or not self._hidden.is_from(s, key, p, partial(self.time_of, s, pair)):
+                yield key
 
     def _reach(self, s: Subscribed) -> float | None:
         """How far from the subscriber's fix anything can be that it matches and that has no state yet."""

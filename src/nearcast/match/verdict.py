@@ -151,6 +151,13 @@ class Judge:
                 verdict.turns.append(int(ends))
         return verdict
 
+    def is_hidden(self, s: Subscribed, key: Key, now: int) -> bool:
+        """Whether the publisher's filter keeps a publication from a subscription, and goes on to as time passes."""
+        candidate, watchers = Candidate(key), self._watchers(s)
+        there, _ = self._parties(candidate, None, watchers)
+        theirs = self._theirs(candidate, None, (there, watchers), now, None)
+        return not Verdict.holding(theirs) and not any(question.turns for question in theirs[1])
+
     def _ask_own(self, verdict: Verdict, s: Subscribed, candidate: Candidate, own: Asked) -> None:
         holding = [] if _is_idle(s, own[1]) else verdict.holding(own)
         verdict.own = bool(holding) and self._selected(s, candidate)

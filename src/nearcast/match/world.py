@@ -11,7 +11,7 @@ from typing import Any
 from nearcast.errors import OpError
 from nearcast.match.chain import Pair
 from nearcast.model import op as ops
-from nearcast.model.condition import ALWAYS, InLayer, Spatial, asks_for_steps, counted, named_only, tracked
+from nearcast.model.condition import ALWAYS, InLayer, Ref, Spatial, asks_for_steps, counted, named_only, tracked, walk
 from nearcast.model.constraint import Scalar, contains
 from nearcast.model.fix import Fix, Located, Position
 from nearcast.model.layer import Layer, LayerRegion
@@ -66,7 +66,9 @@ class Published:
     sees_steps: bool = field(init=False, default=False)
     """whether it looks at the way between two fixes,"""
     past: tuple[Spatial, ...] = field(init=False, default=())
-    """and the relations whose history it asks for."""
+    """the relations whose history it asks for,"""
+    about: frozenset[str] = field(init=False, default=frozenset())
+    """and the names of what it asks of a subscriber, a star for what it asks in a space."""
 
     def __post_init__(self) -> None:
         self.since = self.version[0] if self.since is None else self.since
@@ -74,6 +76,8 @@ class Published:
         if filter_ is not ALWAYS:
             self.conditions, self.looks = counted(filter_)
             self.sees_steps, self.past = asks_for_steps(filter_), tracked(filter_)
+            asked = (node for node in walk(filter_) if isinstance(node, Ref) and node.side == "#")
+            self.about = frozenset("*" if ref.space else ref.name for ref in asked)
 
     @property
     def sees_all(self) -> bool:
