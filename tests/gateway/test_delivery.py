@@ -244,6 +244,22 @@ async def test_a_client_that_reads_nothing_slows_nobody(server: NatsServer) -> N
         await stuck.close()
 
 
+async def test_so_many_bytes_wait_for_a_socket(server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few events they are."""
+    monkeypatch.setattr("nearcast.gateway.app.ROOM", 100_000)
+    async with gateway(server.url) as door, teller(server.url) as told:
+        operator, socket = await door.client("operator"), await door.socket("ann")
+        await told.tell("ann")
+        assert len(await hear(socket, 1)) == 1  # what comes now is not left to the disk
+        socket.transport.pause_reading()
+        for _ in range(20):
+            await asyncio.gather(*(told.tell("ann", about="x" * 50_000) for _ in range(20)))
+        assert counted((await operator.get("/v1/metrics")).text, "fell_behind") > 0
+        socket.transport.resume_reading()
+        assert sorted(ids(await hear(socket, 400))) == sorted(f"id-{number}" for number in range(2, 402))
+        await socket.close()
+
+
 async def test_many_with_much_to_catch_up_do_not_end_the_connection(
     server: NatsServer, caplog: pytest.LogCaptureFixture
 ) -> None:

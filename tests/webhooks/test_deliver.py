@@ -498,6 +498,15 @@ def test_the_shell(shared: NatsServer) -> None:
     asyncio.run(serving(use))
 
 
+async def test_each_that_is_listed_counts(shared: NatsServer) -> None:
+    async with scene(shared, Settings(private=True, rate=10)) as at:
+        for number in range(15):
+            made = await at.http.put(f"/v1/webhooks/{number}", json={"url": "http://127.0.0.1:1/"})
+            assert made.status_code == 200
+        codes = [(await at.http.get("/v1/webhooks")).status_code for _ in range(9)]
+        assert (codes[0], codes[-1]) == (200, 429), "each is 15 ops, of 100 at once, 15 of which were taken already"
+
+
 async def test_each_has_its_own(shared: NatsServer) -> None:
     async with scene(shared, Settings(private=True, webhooks=3)) as at, Endpoint() as endpoint:
         made = [await at.add(endpoint.url, name) for name in ("a", "b", "c")]
