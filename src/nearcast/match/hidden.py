@@ -12,7 +12,7 @@ from nearcast.match.verdict import Judge
 from nearcast.match.world import Published, StatementKey, Subscribed
 from nearcast.model import condition as c
 
-__all__ = ["Hidden"]
+__all__ = ["Hidden", "is_its_own"]
 
 _Asked = tuple[StatementKey, str, str, bool]
 """A publication, a subscriber, its subscription if that matters, and whether that has everyone's time."""
@@ -32,13 +32,13 @@ class Hidden:
         asks for more than how things are, that is not known here."""
         if p.publication.permits == c.ALWAYS or p.sees_all or p.sees_steps or p.past:
             return False
-        asked = (key, s.owner, s.subscription.id if _is_its_own(s, p.about) else "", s.sees_all)
+        asked = (key, s.owner, s.subscription.id if is_its_own(s, p.about) else "", s.sees_all)
         if asked not in self._known:
             self._known[asked] = self._judge.is_hidden(s, (key[1], key[0], "", ""), now())
         return self._known[asked]
 
 
-def _is_its_own(s: Subscribed, about: frozenset[str]) -> bool:
+def is_its_own(s: Subscribed, about: frozenset[str]) -> bool:
     """Whether a filter may have another answer for a subscription than for others of its owner."""
     if "id" in about:
         return True

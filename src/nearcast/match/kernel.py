@@ -193,6 +193,8 @@ class Kernel(Laned):
         """A fix that another op lets go finds the lanes as a fix of its own would: with nothing written out."""
         touched, self._touched = self._touched, None
         self._drop_scope()
+        if touched is not None:
+            self._guard.forget()
         yield from self._fix_alone(name, fix)
         self._touched = touched
         if touched is not None:
@@ -322,6 +324,7 @@ class Kernel(Laned):
 
     def _step(self, change: Change, passing: str | None = None) -> list[Notification]:
         if self._touched is not None:
+            self._guard.forget()
             for s, candidate in (*self._matching(self._touched), *self._nearest.members(list(self._scope))):
                 self._scope.setdefault(key_of(s), {})[candidate.key] = candidate
         return super()._step(change, passing)
@@ -361,13 +364,18 @@ class Kernel(Laned):
             publication, publisher, region, peer = key
             if not _fits_source(s, key) or (client is not None and client not in (publisher, peer)):
                 continue
-            if publisher and not peer and (publisher, publication) not in self.stage.publications.rows:
+            if publisher and not peer and not self._is_laned((publisher, publication)):
                 continue  # gone, or odd by now
             if peer and not (publication in self.world.relations and {publisher, peer} <= self.clients.keys()):
                 continue
             held = self._held(s, region) if region else None
             if held is not None or not region:
                 yield Candidate(key, held) if held is not candidate.region else candidate
+
+    def _is_laned(self, key: StatementKey) -> bool:
+        """Whether a publication is open to lanes, or would be if it were not paused."""
+        p = self.world.publications.get(key)
+        return key in self.stage.publications.rows or (p is not None and p.publication.paused)
 
     def apply(self, op: ops.Op) -> list[Notification]:
         if self.share is not None:

@@ -64,6 +64,7 @@ class Laned(Indexed):
 
     def _write_out(self, touched: Touched) -> None:
         """Give the pairs in lanes that an op may turn the state that the definition would have for them."""
+        self._guard.forget()
         for s, candidate in self._matching(touched):
             self._scope.setdefault(key_of(s), {})[candidate.key] = candidate
             s.pairs[candidate.key] = self._written_out(s, candidate.key)
@@ -121,12 +122,18 @@ class Laned(Indexed):
             self._file(key)
 
     def _file(self, key: StatementKey) -> None:
-        """Open a publication to the lanes if they can have it; else it is odd."""
+        """Open a publication to the lanes if they can have it; else it is odd. One that is paused matches nothing, and
+        is neither: not even that a lane finds it may tell where it is."""
         p, stage = self.world.publications[key], self.stage
         row = self.clients.row(key[0])
         guarded = p.publication.permits != c.ALWAYS
-        if self._can_open(p.publication, self.clients.attributes.get(row, {}), row in self.clients.leases):
-            stage.publications.open(key, stage.texts.code(key[1]), row, p.publication.content, guarded=guarded)
+        if p.publication.paused:
+            self._close(key)
+            self._make_even(key)
+            self._closed[key] = p
+        elif self._can_open(p.publication, self.clients.attributes.get(row, {}), row in self.clients.leases):
+            at = stage.publications.open(key, stage.texts.code(key[1]), row, p.publication.content, guarded=guarded)
+            stage.publications.tells_apart[at] = "id" in p.about
             self._describe([key])
             self._make_even(key)
             if guarded:
@@ -199,6 +206,7 @@ class Laned(Indexed):
             return
         row = stage.subscriptions.enter(key, stage.texts.code(key[1]), self.clients.row(key[0]))
         stage.subscriptions.hears[row] = s.subscription.on is not None
+        stage.subscriptions.plain[row] = not s.subscription.regions
         lane.add(s, row)
         self._lane_of[key], self._enlisted[key] = lane, s
         self._table_of(s)

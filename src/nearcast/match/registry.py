@@ -52,17 +52,20 @@ class Register(Columns):
 
 
 class Subscriptions(Register):
-    FIELDS: ClassVar = {**Register.FIELDS, "hears": (np.bool_, False)}
+    FIELDS: ClassVar = {**Register.FIELDS, "hears": (np.bool_, False), "plain": (np.bool_, False)}
 
     hears: npt.NDArray[np.bool_]
     """It hears readings, and so no enters and leaves."""
+    plain: npt.NDArray[np.bool_]
+    """It says nothing of itself that its client does not."""
 
 
 class Publications(Register):
     """Publications that go where their client goes: a list for each client."""
 
     FIELDS: ClassVar = {
-        **Register.FIELDS, "next": (np.int64, -1), "content": (np.int64, 0), "guarded": (np.bool_, False)
+        **Register.FIELDS, "next": (np.int64, -1), "content": (np.int64, 0), "guarded": (np.bool_, False),
+        "tells_apart": (np.bool_, False),
     }  # fmt: skip
 
     next: Wholes
@@ -70,6 +73,8 @@ class Publications(Register):
     content: Wholes
     guarded: npt.NDArray[np.bool_]
     """Not everyone is let in."""
+    tells_apart: npt.NDArray[np.bool_]
+    """It may let in one subscription of a client, and not another that is like it."""
 
     def __init__(self) -> None:
         super().__init__()
