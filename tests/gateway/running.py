@@ -221,11 +221,12 @@ async def teller(url: str) -> AsyncIterator[Teller]:
 async def hear(socket: ClientConnection, count: int) -> list[dict[str, Any]]:
     """That many events of a WebSocket; heartbeats and answers are passed over."""
     heard: list[dict[str, Any]] = []
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(PATIENCE) as patience:
         while len(heard) < count:
             message = json.loads(await socket.recv())
             if "specversion" in message:
                 heard.append(message)
+                patience.reschedule(asyncio.get_running_loop().time() + PATIENCE)
     return heard
 
 
@@ -237,7 +238,10 @@ async def listen(
     place = ""
     params = {} if after is None else {"after": after}
     headers = {} if last is None else {"Last-Event-ID": last}
-    async with asyncio.timeout(PATIENCE), client.stream("GET", "/v1/events", params=params, headers=headers) as stream:
+    async with (
+        asyncio.timeout(PATIENCE) as patience,
+        client.stream("GET", "/v1/events", params=params, headers=headers) as stream,
+    ):
         assert stream.status_code == 200, await stream.aread()
         async for line in stream.aiter_lines():
             name, _, value = line.partition(": ")
@@ -245,6 +249,7 @@ async def listen(
                 place = value
             if name == "data":
                 heard.append((place, json.loads(value)))
+                patience.reschedule(asyncio.get_running_loop().time() + PATIENCE)
                 if len(heard) == count:
                     break
     return heard

@@ -82,7 +82,7 @@ async def test_a_list_has_what_was_heard_ahead(
     server: NatsServer, monkeypatch: pytest.MonkeyPatch, is_told: bool
 ) -> None:
     """It waits for the disk. Whoever goes on after its ``at`` misses nothing, also where that took too long."""
-    monkeypatch.setattr("nearcast.gateway.doors.STORED", PATIENCE if is_told else 0.05)
+    monkeypatch.setattr("nearcast.gateway.delivery.STORED", PATIENCE if is_told else 0.05)
     async with gateway(server.url) as door, teller(server.url) as told, door.socket("ann") as socket:
         ann = await door.client("ann")
         await told.tell("ann")
@@ -450,7 +450,7 @@ async def test_a_token_that_is_taken_away_ends_what_is_open(server: NatsServer) 
             known.is_over = True
             await socket.send(json.dumps({"move": {"lon": 1, "lat": 2}, "ref": 1}))
             with pytest.raises(ConnectionClosedError, match="1008"):
-                await asyncio.wait_for(socket.recv(), 5)
+                await asyncio.wait_for(hear(socket, 1), 5)
             async with asyncio.timeout(5):
                 assert "id-2" not in "".join([line async for line in lines])
         async with Log(server.url) as log:

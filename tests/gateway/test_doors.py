@@ -333,9 +333,9 @@ async def test_who_may_come_in(live: Live) -> None:
 async def test_limits(live: Live) -> None:
     async with gateway(live.url, Settings(rate=2, body=2000)) as door:
         client, operator = await door.client(fresh("ann")), await door.client("operator")
-        statuses = [(await client.post("/v1/positions", json=AUSTIN)).status_code for _ in range(22)]
-        assert statuses[:20] == [202] * 20
-        refused = await client.post("/v1/positions", json=AUSTIN)
+        statuses = [(await client.post("/v1/positions", json=AUSTIN)).status_code for _ in range(20)]
+        assert statuses == [202] * 20
+        refused = await client.post("/v1/positions", json=[AUSTIN] * 20)
         assert refused.status_code == 429
         assert int(refused.headers["retry-after"]) >= 1
         assert (await operator.post("/v1/positions", json=[AUSTIN] * 30)).status_code == 202

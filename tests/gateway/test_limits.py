@@ -164,7 +164,7 @@ async def test_what_means_nothing_counts_as_well(live: Live, monkeypatch: pytest
         for client, statuses in ((ann, {400, 429}), (boss, {400})):
             found = {(await client.post("/v1/positions", content=b"[")).status_code for _ in range(300)}
             assert found == statuses
-        long = "SELECT WHERE " + "(" * 1500
+        long = "SELECT WHERE " + "(" * 2000
         assert [(await bob.post("/v1/query", content=long)).status_code for _ in range(3)] == [422, 429, 429]
 
 
@@ -363,7 +363,7 @@ async def test_dead_letters_are_read_a_few_at_a_time(server: NatsServer, monkeyp
 
 async def test_a_body_has_to_come(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kept up to 4 MiB, for as long as its sender liked, and there could be any number of them."""
-    monkeypatch.setattr(call, "HASTE", 0.3)
+    monkeypatch.setattr(call, "HASTE", 2.0)
     monkeypatch.setattr(call, "REQUESTS", 2)
     async with gateway(live.url) as door:
         headers = {"Authorization": f"Bearer token-{fresh('ann')}", "Content-Length": "1000"}
@@ -393,10 +393,11 @@ async def test_whatever_comes_after_an_answer_does_not_keep_the_line_open(
                 assert await line.ask(sent) is not None
                 await line.send(more)
                 await line.is_hung_up(5)
-        async with Line(door.url) as line:  # one that goes on asking is kept
-            for _ in range(8):
-                assert await line.ask(request("GET", "/v1/openapi.json", {})) is not None
-                await asyncio.sleep(0.1)
+    monkeypatch.setattr(server, "HASTE", 2.0)
+    async with gateway(live.url) as door, Line(door.url) as line:  # one that goes on asking is kept
+        for _ in range(6):
+            assert await line.ask(request("GET", "/v1/openapi.json", {})) is not None
+            await asyncio.sleep(0.4)
 
 
 async def test_how_it_is_is_asked_once_for_all(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,15 +425,15 @@ async def test_readings_are_counted_before_they_are_looked_at(live: Live) -> Non
         assert (refused.status_code, "readings at once are too many" in refused.json()["detail"]) == (413, True)
         assert time.monotonic() < began + 3
         wrong = [{"publication": "p", "value": 1, "time": 10**12}] * 400
-        statuses = [(await ann.post("/v1/readings", json=wrong)).status_code for _ in range(4)]
-        assert (statuses[0], statuses[-1]) == (422, 429)
+        statuses = [(await ann.post("/v1/readings", json=wrong)).status_code for _ in range(8)]
+        assert (statuses[0], set(statuses)) == (422, {422, 429})
 
 
 async def test_positions_that_are_none_count_as_well(live: Live) -> None:
     async with gateway(live.url, Settings(rate=100)) as door:
         ann = await door.client(fresh("ann"))
-        statuses = [(await ann.post("/v1/positions", json=[{}] * 400)).status_code for _ in range(4)]
-        assert (statuses[0], statuses[-1]) == (422, 429)
+        statuses = [(await ann.post("/v1/positions", json=[{}] * 400)).status_code for _ in range(8)]
+        assert (statuses[0], set(statuses)) == (422, {422, 429})
 
 
 async def test_requests_that_nobody_waits_for_end_a_connection(live: Live) -> None:
@@ -465,8 +466,8 @@ async def test_a_reading_is_no_larger_than_a_statement(live: Live) -> None:
     async with gateway(live.url, Settings(rate=100)) as door:
         ann = await door.client(fresh("ann"))
         await ann.put("/v1/publications/p", content="PUBLISH")
-        codes = [(await ann.post("/v1/readings", json={**source, "value": "x" * 4000})).status_code for _ in range(6)]
-        assert (codes[0], codes[-1]) == (200, 429), "each counts as more than 200 ops, of 1,000 at once"
+        codes = [(await ann.post("/v1/readings", json={**source, "value": "x" * 4000})).status_code for _ in range(12)]
+        assert (codes[0], set(codes)) == (200, {200, 429}), "each counts as more than 200 ops, of 1,000 at once"
 
 
 async def test_positions_count_before_they_are_looked_at(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -481,9 +482,9 @@ async def test_positions_count_before_they_are_looked_at(live: Live, monkeypatch
     ann = fresh("ann")
     async with gateway(live.url, Settings(rate=10)) as door:
         client = await door.client(ann)
-        codes = [(await client.post("/v1/positions", json=[{"_type": "x"}] * 60)).status_code for _ in range(4)]
+        codes = [(await client.post("/v1/positions", json=[{"_type": "x"}] * 100)).status_code for _ in range(4)]
         assert codes == [422, 429, 429, 429]
-        assert looked == [60]
+        assert looked == [100]
 
 
 async def test_the_bytes_of_a_message_count(live: Live) -> None:
@@ -504,5 +505,5 @@ async def test_what_is_read_for_someone_counts(server: NatsServer) -> None:
         for _ in range(100):
             await told.tell("ann", about="x" * 10_000)
         ann = await door.client("ann")
-        codes = [(await ann.get("/v1/notifications", params={"after": "0", "limit": 50})).status_code for _ in range(3)]
+        codes = [(await ann.get("/v1/notifications", params={"after": "0", "limit": 90})).status_code for _ in range(3)]
         assert codes == [200, 429, 429]

@@ -279,7 +279,7 @@ async def test_nobody_waits_for_those_who_flood_a_slow_broker(live: str) -> None
         async def flood(name: str) -> None:
             nonlocal sent
             client = await door.client(name)
-            body = [{"lon": 1 + n / 1e6, "lat": 2} for n in range(100)]
+            body = [{"lon": 1 + n / 1e6, "lat": 2} for n in range(25)]
             assert (await client.put("/v1/publications/p", json={"text": "PUBLISH"})).status_code == 200
             while not stop.is_set():
                 answer = await client.post("/v1/positions", json=body, timeout=60)
@@ -297,7 +297,7 @@ async def test_nobody_waits_for_those_who_flood_a_slow_broker(live: str) -> None
             waits.append(time.monotonic() - began)
         stop.set()
         await asyncio.gather(*floods)
-    assert sent > 400, "they are served, too"
+    assert sent > 100, "they are served, too"
     assert max(waits) < 5, waits
 
 

@@ -40,7 +40,7 @@ def run(kind: str, text: str, folder: Path, env: dict[str, str]) -> str:
     if kind == "python":
         command = [sys.executable, "-c", text]
     else:
-        text = text.replace("curl -sN", "timeout 1 curl -sN")
+        text = text.replace("curl -sN", "timeout 5 curl -sN")
         command = [
             "bash",
             "-c",

@@ -46,7 +46,10 @@ def children(process: subprocess.Popen[str]) -> dict[str, int]:
     """The processes that it keeps, by what they are; brokers by their number."""
     found: dict[str, int] = {}
     for pid in map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        except OSError:  # it has gone meanwhile
+            continue
         name = next((word.rpartition("/")[2] for word in words if "nearcast." in word or "nats-server" in word), "")
         found[name if name not in found else f"{name} 2"] = pid
     return found

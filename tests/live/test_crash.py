@@ -29,7 +29,7 @@ from nearcast.log.server import url_of
 from nearcast.match.kernel import Kernel
 from nearcast.model.moment import parse_time
 from tests.gateway.running import seal_of
-from tests.gateway.test_serve import children, served
+from tests.gateway.test_serve import children, served, until
 from tests.live.crowd import LISTENERS, Crowd, Op, long_pauses, longest_pause, zones
 
 KILLS = int(os.environ.get("KILLS", "4"))
@@ -123,9 +123,10 @@ async def test_the_standby_tells_within_three_seconds(tmp_path: Path) -> None:
                 square = zones()["features"][:1]
                 await http.put("/v1/layers/square", json={"type": "FeatureCollection", "features": square})
             await ann.subscribe("here", "SELECT FROM LAYER square WHERE #location IN &location")
+            await until("two brokers do not follow", lambda: said_by(tmp_path).count(" follows, from packet") >= 2)
             walking = asyncio.create_task(in_and_out(ann, *square[0]["geometry"]["coordinates"]))
             async with aclosing(ann.events("0")) as events, asyncio.timeout(60):
-                for _ in range(20):  # both brokers are there, and warm
+                for _ in range(20):  # both brokers are warm
                     await anext(events)
                 await running.kill("telling broker")
                 killed = time.time()
@@ -137,6 +138,11 @@ async def test_the_standby_tells_within_three_seconds(tmp_path: Path) -> None:
             await asyncio.wait([walking])
     logger.info("the other broker told after %.1f s", took)
     assert took < FAILOVER
+
+
+def said_by(folder: Path) -> str:
+    """What the processes of a set have said."""
+    return (folder / "errors").read_text(encoding="utf-8")
 
 
 async def in_and_out(ann: Client, lon: float, lat: float) -> None:

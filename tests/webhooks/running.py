@@ -29,8 +29,8 @@ from nearcast.webhooks.service import Settings as HookSettings
 from tests.gateway.running import Door, Teller, fresh, gateway, teller
 
 PATIENCE = 20.0
-QUICK = ("--first-wait", "0.02", "--timeout", "1", "--lease", "0.8")
-"""Attempts follow each other soon, and so do processes."""
+QUICK = ("--first-wait", "0.02", "--timeout", "4", "--lease", "0.8")
+"""Attempts follow each other soon, and so do processes. An endpoint of a busy machine may take a while to answer."""
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def delivering(url: str, *options: str, private: bool = True, **env: str) -> Ite
 @asynccontextmanager
 async def serving(url: str) -> AsyncIterator[None]:
     """The same in this process, where what it uses can be made to fail. It tries twice."""
-    settings = HookSettings(private=True, timeout=1, policy=Policy(attempts=2, refusals=2, first=0.02))
+    settings = HookSettings(private=True, timeout=4, policy=Policy(attempts=2, refusals=2, first=0.02))
     service = Service(url, "here", settings)
     running = asyncio.create_task(service.run())
     try:
@@ -144,6 +144,21 @@ def ids(endpoint: Endpoint) -> list[str]:
 def ids_of(asked: Asked) -> list[str]:
     event = json.loads(asked.body)
     return [one["id"] for one in event] if isinstance(event, list) else [event["id"]]
+
+
+async def heard(at: Scene) -> None:
+    """The process that delivers knows of all that was changed so far: what comes later is known."""
+    async with Endpoint() as mark:
+        await at.add(mark.url, "mark")
+        await until_true(lambda: tried(at, "mark"))
+    (await at.http.delete("/v1/webhooks/mark")).raise_for_status()
+
+
+async def tried(at: Scene, id_: str = "hook") -> dict[str, str] | None:
+    """What came of it; nothing if the process has not heard of the webhook yet."""
+    answer = await at.http.post(f"/v1/webhooks/{id_}/test")
+    found: dict[str, str] = answer.json()
+    return found if answer.status_code == 200 else None
 
 
 async def until(is_so: Callable[[], Any], what: str = "it does not become so", patience: float = PATIENCE) -> None:

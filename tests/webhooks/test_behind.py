@@ -65,7 +65,7 @@ async def test_each_wait_is_as_long_as_it_is_told_to_be(server: NatsServer) -> N
                 if hears:
                     await told.tell("ann")
                 assert len(await taking) == hears
-                assert hears or patience <= loop.time() - began < patience + 1
+                assert hears or patience <= loop.time() - began < patience + 4
             taking = asyncio.ensure_future(feed.take(60))
             await asyncio.sleep(0.05)
         assert await taking == []
@@ -156,6 +156,7 @@ async def test_a_quiet_one_moves_on_with_the_stream(server: NatsServer) -> None:
             async def moved() -> bool:
                 return seal.open((await at.see())["cursor"]) == 11
 
+            await asyncio.sleep(1)  # until it has been told of what was for others; nothing shows that it was
             process.terminate()
             await asyncio.to_thread(process.wait, 10)
             await until_true(moved)

@@ -27,10 +27,12 @@ from tests.webhooks.running import (
     came,
     delivering,
     event_of,
+    heard,
     ids,
     ids_of,
     scene,
     status,
+    tried,
     until,
     until_true,
     verify,
@@ -87,7 +89,7 @@ async def test_another_batch_while_it_fails_loses_nothing(
     is_well = False
 
     async def answer(_asked: Asked) -> bytes | None:
-        return status(204 if is_well else 503)
+        return status(204) if is_well else status(503, Retry_After="1")
 
     async with scene(shared) as at, Endpoint(answer) as endpoint:
         await at.add(endpoint.url, batch=before)
@@ -114,7 +116,7 @@ async def test_batches(shared: NatsServer) -> None:
         told = await at.tell()
         await came(endpoint, 1)
         told += await at.tell(25)
-        await asyncio.sleep(0.5)  # what the stream has is with whoever delivers a little later
+        await asyncio.sleep(1.5)  # what the stream has is with whoever delivers a little later
         holding.set()
         await until(lambda: len(ids(endpoint)) == len(told))
         assert ids(endpoint) == told
@@ -134,6 +136,21 @@ async def test_it_begins_where_it_is_told_to(shared: NatsServer) -> None:
         await came(before, 3)
         await came(now, 1)
         assert (ids(before), ids(now)) == ([first, second, third], [third])
+
+
+async def test_what_was_heard_before_it_was_on_disk_was_told_before(shared: NatsServer) -> None:
+    async with scene(shared) as at, Endpoint() as endpoint, at.door.socket(at.name) as socket:
+        sequence = await at.told.tell(at.name)
+        await hear(socket, 1)
+        await at.told.say_ahead(at.name, sequence + 1, 1)
+        await hear(socket, 1)
+        adding = asyncio.create_task(at.add(endpoint.url))
+        await asyncio.sleep(0.2)
+        await at.tell()
+        await adding
+        told = await at.tell(2)
+        await came(endpoint, 2)
+        assert ids(endpoint) == told
 
 
 async def test_what_fails_is_tried_again_with_the_same_key_before_what_follows(shared: NatsServer) -> None:
@@ -247,7 +264,7 @@ async def test_pause_and_resume(shared: NatsServer) -> None:
         await came(endpoint, 2)
         said = await at.do("pause")
         assert (said["state"], said["reason"]) == ("paused", f"paused by {at.name}")
-        await asyncio.sleep(0.3)
+        await heard(at)
         told += await at.tell(150)
         await asyncio.sleep(0.3)
         assert len(endpoint.asked) == 2
@@ -277,7 +294,7 @@ async def test_a_pause_in_the_midst_of_it(shared: NatsServer) -> None:
         await came(other, 2)
         await at.do("pause")
         await at.do("pause", "batched")
-        await asyncio.sleep(0.1)
+        await heard(at)
         second.set()
         await asyncio.sleep(0.3)
         assert (len(endpoint.asked), len(other.asked)) == (2, 2)
@@ -313,13 +330,13 @@ async def test_rotation(shared: NatsServer) -> None:
         new = (await at.do("rotate"))["secret"]
         assert new != old
         assert new.startswith("whsec_")
-        await asyncio.sleep(0.3)
+        await heard(at)
         await at.tell()
         [asked] = await came(endpoint, 1)
         assert verify(asked.headers, asked.body, old)
         assert verify(asked.headers, asked.body, new)
         newest = (await at.do("rotate"))["secret"]
-        await asyncio.sleep(0.3)
+        await heard(at)
         await at.tell()
         _, asked = await came(endpoint, 2)
         assert [verify(asked.headers, asked.body, secret) for secret in (old, new, newest)] == [False, True, True]
@@ -333,7 +350,7 @@ async def test_one_that_is_removed_hears_no_more(shared: NatsServer) -> None:
         await came(other, 1)
         (await at.http.delete("/v1/webhooks/hook")).raise_for_status()
         assert (await at.http.get("/v1/webhooks/hook")).status_code == 404
-        await asyncio.sleep(0.3)
+        await heard(at)
         before = len(endpoint.asked)
         told = await at.tell(2)
         await came(other, 3)
@@ -349,7 +366,7 @@ async def test_one_that_is_removed_hears_no_more(shared: NatsServer) -> None:
 async def test_a_test(shared: NatsServer) -> None:
     async with scene(shared) as at, Endpoint(answers(status(200), status(404))) as endpoint:
         hook = await at.add(endpoint.url)
-        tested = await until_true(lambda: _tested(at))
+        tested = await until_true(lambda: tried(at))
         assert tested == {"outcome": "delivered"}
         [asked] = await came(endpoint, 1)
         assert event_of(asked)["type"] == "nearcast.test"
@@ -359,13 +376,6 @@ async def test_a_test(shared: NatsServer) -> None:
         await asyncio.sleep(1)
         assert await at.do("test") == {"outcome": "refused", "reason": "answered 404"}
         assert await at.dead() == []
-
-
-async def _tested(at: object) -> dict[str, str] | None:
-    """A process hears of a new webhook a moment later."""
-    answer = await at.http.post("/v1/webhooks/hook/test")  # type: ignore[attr-defined]
-    found: dict[str, str] = answer.json()
-    return found if answer.status_code == 200 else None
 
 
 async def test_what_an_endpoint_may_not_do(shared: NatsServer) -> None:
@@ -503,8 +513,8 @@ async def test_each_that_is_listed_counts(shared: NatsServer) -> None:
         for number in range(15):
             made = await at.http.put(f"/v1/webhooks/{number}", json={"url": "http://127.0.0.1:1/"})
             assert made.status_code == 200
-        codes = [(await at.http.get("/v1/webhooks")).status_code for _ in range(9)]
-        assert (codes[0], codes[-1]) == (200, 429), "each is 15 ops, of 100 at once, 15 of which were taken already"
+        codes = [(await at.http.get("/v1/webhooks")).status_code for _ in range(20)]
+        assert (codes[0], set(codes)) == (200, {200, 429}), "each is 15 ops, of 100 at once"
 
 
 async def test_each_has_its_own(shared: NatsServer) -> None:

@@ -57,6 +57,8 @@ RETOLD = 10.0
 """Seconds for a broker to tell again what a crash of the server took."""
 SOME = 16
 """Notifications of those said ahead that are handed over before the first of them are sent."""
+STORED = 1.0
+"""Seconds for which a list of notifications waits for those that were heard before they were on disk."""
 SOON = 0.005
 """Seconds to wait before the disk is asked again for what was said ahead."""
 AGAIN = 0.5
@@ -150,6 +152,11 @@ class Hub:
                     return False
                 await asyncio.sleep(SOON)
         return True
+
+    async def on_disk(self) -> int:
+        """How far the stream that was heard is on disk. What was said ahead is waited for, but not for long."""
+        told = self.position
+        return told if await self.until_stored(told, STORED) else self.stored
 
     async def present(self, client: str) -> State:
         """What matches now for a client. That is asked for one feed of a client at a time, and counts as a question. If

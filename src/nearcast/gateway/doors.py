@@ -63,8 +63,6 @@ PAGE = 1000
 """The most notifications of one answer,"""
 LISTED = 10_000
 """and the most clients."""
-STORED = 1.0
-"""Seconds for which a list of notifications waits for those that were heard before they were on disk."""
 _encoder = msgspec.json.Encoder()
 Door = Callable[[Call], Awaitable[Response]]
 
@@ -394,8 +392,7 @@ async def get_notifications(call: Call) -> Response:
     seal = hub.seal
     after = seal.known(call.query.get("after", BEGINNING))
     call.gateway.count(call.who, 1)
-    told = hub.position
-    at = told if await hub.until_stored(told, STORED) else hub.stored
+    at = await hub.on_disk()
     page = await hub.outbox.page(out_subject(call.client), after, most, _since(call.query.get("since")))
     call.gateway.owe_bytes(call.who, sum(len(message.payload) for message in page.told))
     events = [msgspec.Raw(event.body) for event in events_of(page.told, seal)]

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from nearcast.errors import GatewayError
 from nearcast.gateway.call import Call, answer
+from nearcast.gateway.delivery import Hub
 from nearcast.gateway.hooks import Hook, is_held, new_hook
 from nearcast.gateway.letters import Letter, Letters
 from nearcast.gateway.seal import BEGINNING
@@ -150,10 +151,15 @@ async def put_webhook(call: Call) -> Response:
     find = partial(gateway.lookups.addresses, call.who.client)
     await check_target(wanted.url, find, private=gateway.settings.private)
     seal = gateway.hub.seal
-    after = (await gateway.hub.outbox.extent()).last if wanted.after is None else seal.known(wanted.after)
+    after = await _end(gateway.hub) if wanted.after is None else seal.known(wanted.after)
     id_ = call.named("id")
     hook, is_new = await gateway.hooks.put(client, id_, new_hook(id_, wanted.url, after, call.who.client, wanted.batch))
     return answer(await _shown(call, hook, hook.secrets[0].value if is_new else ""))
+
+
+async def _end(hub: Hub) -> int:
+    """What was told so far, also if the disk has it only now, or this gateway has not heard it yet."""
+    return max(await hub.on_disk(), (await hub.outbox.extent()).last)
 
 
 async def get_webhook(call: Call) -> Response:
