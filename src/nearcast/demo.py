@@ -33,6 +33,7 @@ from nearcast.log.client import Log
 from nearcast.log.ending import end
 from nearcast.log.packet import encode_lines
 from nearcast.log.server import NatsServer, die_with_parent
+from nearcast.log.subjects import OUT_STREAM, OUT_SUBJECTS, out_subject
 from nearcast.model import op as ops
 from nearcast.model.fix import Position
 from nearcast.model.moment import MICROS, parse_time
@@ -50,7 +51,7 @@ INTRODUCTION = """Forty minutes of buses in downtown Austin, live and on Spark.
 CAST = ("dispatcher", "rider", "board")
 TICK = MICROS
 DATA = Path(str(resources.files("nearcast") / "data"))
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds for Spark to read what is left of the log, and for the broker to tell it."""
 Say = Callable[[str], None]
 Hear = Callable[[dict[str, Any]], None]
@@ -211,7 +212,7 @@ async def _played(
     try:
         last = await _written(nats, log, speed)
         async with Client(at["url"], at["token"]) as operator:
-            await _told(operator, last, heard)
+            await _told(nats, operator, last, heard)
     finally:
         await end(*listening)
     return heard
@@ -229,16 +230,23 @@ async def _written(nats: str, log: Sequence[ops.Op], speed: float | None) -> int
     return sequence
 
 
-async def _told(operator: Client, last: int, heard: dict[str, dict[str, Any]]) -> None:
+async def _told(nats: str, operator: Client, last: int, heard: dict[str, dict[str, Any]]) -> None:
     """Wait until the broker has told all that a packet and those before it tell, and everyone has heard it."""
-    until, before = time.monotonic() + PATIENCE, -1
-    while time.monotonic() < until:
-        details = (await operator.health()).get("details", {})
-        if details.get("sequence", 0) >= last and not details["unwritten"] and before == len(heard):
-            return
-        before = len(heard)
-        await asyncio.sleep(0.5)
+    until = time.monotonic() + PATIENCE
+    async with Log(nats) as log:
+        while time.monotonic() < until:
+            details = (await operator.health()).get("details", {})
+            if details.get("sequence", 0) >= last and not details["unwritten"] and len(heard) >= await _stored(log):
+                return
+            await asyncio.sleep(0.5)
     raise LogError(f"the broker did not apply the log within {PATIENCE:g} s")
+
+
+async def _stored(log: Log) -> int:
+    """How much there is for the cast to hear."""
+    state = (await log.client.jetstream().stream_info(OUT_STREAM, subjects_filter=OUT_SUBJECTS)).state
+    counts = state.subjects or {}
+    return sum(counts.get(out_subject(name), 0) for name in CAST)
 
 
 async def _seal(nats: str) -> Seal:

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -21,7 +21,7 @@ from nearcast.log.subjects import TOOK, ask_subject
 from nearcast.match.reference import Reference
 from nearcast.match.verdict import Candidate, Judge, Verdict
 from nearcast.match.world import Subscribed
-from tests.broker.heard import append, ask, everything, running, tells_up_to, until
+from tests.broker.heard import QUIET, append, ask, everything, running, tells_up_to, until
 
 NEAR = "SELECT WHERE &location WITHIN 1000 m OF #location"
 SCENE: list[dict[str, Any]] = [
@@ -32,6 +32,10 @@ SCENE: list[dict[str, Any]] = [
     {"op": "client", "client": "pal", "attributes": {"kind": "friend"}},
     *({"op": "move", "client": name, "lon": 0, "lat": 0} for name in ("al", "bo", "shy", "pal")),
 ]
+
+
+PATIENT = replace(QUIET, lease=10)
+"""A broker that keeps its lease though a busy machine lets it wait."""
 
 
 def square(id_: str, west: float) -> dict[str, Any]:
@@ -58,7 +62,7 @@ class Scene:
 
 @asynccontextmanager
 async def scene(url: str) -> AsyncIterator[Scene]:
-    async with Log(url) as log, running(url) as broker:
+    async with Log(url) as log, running(url, settings=PATIENT) as broker:
         await log.create(live=True)
         last = await log.append(encode_lines([line(**op) for op in SCENE]))
         await tells_up_to(broker, last)
@@ -217,9 +221,9 @@ async def test_what_is_no_question(server: NatsServer) -> None:
 
 
 async def test_one_that_is_silent_does_not_answer(server: NatsServer) -> None:
-    async with Log(server.url) as log, running(server.url, "one") as one:
+    async with Log(server.url) as log, running(server.url, "one", PATIENT) as one:
         await until(lambda: one.writer)
-        async with running(server.url, "two") as two:
+        async with running(server.url, "two", PATIENT) as two:
             await until(lambda: two.state)
             await asyncio.sleep(0.3)
             assert [(await ask(log.client, "health"))["broker"] for _ in range(5)] == ["one"] * 5
@@ -235,9 +239,9 @@ async def test_one_that_falls_silent_says_so_to_whoever_waits(server: NatsServer
             last = await append(server.url, [encode_lines([line(op="tick")])])
             await tells_up_to(broker, last)
             asking = asyncio.create_task(ask(log.client, "statements", client="al", after=last + 1))
-            await asyncio.sleep(0.2)
+            await until(lambda: broker._waiting)
             assert not asking.done()
-        assert (await asyncio.wait_for(asking, 2))["kind"] == "Silent"
+        assert (await asyncio.wait_for(asking, 10))["kind"] == "Silent"
 
 
 async def test_a_gateway_asks_the_next_broker_when_one_falls_silent(server: NatsServer) -> None:
@@ -246,7 +250,7 @@ async def test_a_gateway_asks_the_next_broker_when_one_falls_silent(server: Nats
             last = await append(server.url, [encode_lines([line(op="tick")])])
             await tells_up_to(broker, last)
             asking = asyncio.create_task(Asker(link).ask("statements", client="al", after=last + 1))
-            await asyncio.sleep(0.2)
+            await until(lambda: broker._waiting)
         async with running(server.url, "two"):
             await append(server.url, [encode_lines([line(time=2, op="publish", client="al", id="p", text="PUBLISH")])])
             answer = json.loads(await asyncio.wait_for(asking, 10))
@@ -284,13 +288,14 @@ async def test_a_question_has_an_end_and_the_broker_goes_on_meanwhile(
         answers = [json.loads((await task).data) for task in asking]
         assert all("this takes too long to find out" in answer["error"] for answer in answers), answers
         assert time.monotonic() > began + 15 * 0.2, "the log has as long as the questions"
-        assert applied > 8, "between two questions the log is applied"
+        assert applied > 3, "between two questions the log is applied"
         assert broker.writer is writer, "it lost the lease"
 
 
 async def test_an_answer_says_how_long_it_took(server: NatsServer) -> None:
     async with scene(server.url) as at:
-        answer = await at.log.client.request(ask_subject("query"), json.dumps({"client": "al", "text": NEAR}).encode())
+        asked = json.dumps({"client": "al", "text": NEAR}).encode()
+        answer = await at.log.client.request(ask_subject("query"), asked, timeout=20)
         assert answer.headers is not None
         assert 0 < int(answer.headers[TOOK]) < 10**6
 

@@ -110,9 +110,9 @@ async def test_a_full_log_refuses(server: NatsServer) -> None:
 
 
 async def test_a_lost_server_is_an_error(server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearcast.log.client.PATIENCE", 1)
     async with Log(server.url) as log:
         await log.create()
+        monkeypatch.setattr("nearcast.log.client.PATIENCE", 1)
         server.kill()
         with pytest.raises(LogError, match=r"'nearcast-ops' at nats://.*: no answer"):
             await log.append(encode_lines([tick(0)]))
@@ -151,10 +151,7 @@ async def test_what_is_not_there_cannot_be_read(server: NatsServer, first: int, 
             [entry async for entry in log.read(first, last)]
 
 
-async def test_no_acknowledged_op_is_lost_when_the_server_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nearcast.log.client.PATIENCE", 1)
+async def test_no_acknowledged_op_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
     acknowledged: list[int] = []
 
     async def write(log: Log, server: NatsServer) -> None:

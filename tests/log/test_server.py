@@ -26,7 +26,7 @@ with NatsServer(sys.argv[1]) as server:
 def answers(url: str) -> bool:
     at = urlsplit(url)
     try:
-        with socket.create_connection((at.hostname, at.port), 1) as connection:
+        with socket.create_connection((at.hostname, at.port), 20) as connection:
             return connection.recv(4) == b"INFO"
     except OSError:
         return False

@@ -42,7 +42,7 @@ async def test_one_ticks_and_the_other_waits(server: NatsServer) -> None:
     async with Log(server.url) as log:
         await log.create()
         times = iter([10, 20, 15, 40])
-        one, two = (Ticker(log, name, clock=lambda: next(times)) for name in ("one", "two"))
+        one, two = (Ticker(log, name, clock=lambda: next(times), lease=30) for name in ("one", "two"))
         assert [await one.step(), await two.step(), await one.step()] == [1, None, 2]
         assert [await two.step(), await one.step()] == [None, 3]
         assert await ticks(log) == [10, 20, 20]
@@ -84,7 +84,7 @@ async def test_the_next_takes_over_when_the_first_is_killed(server: NatsServer) 
 
 async def test_a_holder_that_slept_finds_out_that_it_lost(server: NatsServer) -> None:
     async with Log(server.url) as log:
-        one, two = Lease(log, "work", "one"), Lease(log, "work", "two")
+        one, two = (Lease(log, "work", name, seconds=30) for name in ("one", "two"))
         assert await one.hold()
         bucket = await log.client.jetstream().key_value(LEASES)
         await bucket.purge("work")
@@ -96,7 +96,7 @@ async def test_a_holder_that_slept_finds_out_that_it_lost(server: NatsServer) ->
 
 async def test_an_answer_that_comes_too_late_is_no_yes(server: NatsServer) -> None:
     async with Log(server.url) as log:
-        lease = Lease(log, "work", "one", seconds=1)
+        lease = Lease(log, "work", "one", seconds=60)
         assert await lease.hold()
         lease._seconds = 0
         assert not await lease.hold()
@@ -116,9 +116,10 @@ async def test_all_leases_last_as_long_as_the_shortest(server: NatsServer) -> No
     """A broker that is to be replaced sooner says so, though others have made the bucket."""
     async with Log(server.url) as log:
         assert await Lease(log, "work", "one", seconds=30).hold()
-        assert await Lease(log, "other", "two", seconds=0.5).hold()
-        three = Lease(log, "work", "three", seconds=60)
+        two, three = Lease(log, "other", "two", seconds=0.5), Lease(log, "work", "three", seconds=60)
         async with asyncio.timeout(10):
+            while not await two.hold():
+                await asyncio.sleep(0.05)
             while not await three.hold():
                 await asyncio.sleep(0.05)
 

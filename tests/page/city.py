@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -72,6 +72,12 @@ class City:
 
     def move(self, client: str, lon: float, lat: float, **further: Any) -> None:
         self.say("POST", "positions", client, json={"lon": lon, "lat": lat, **further})
+
+    def move_all(self, clients: Iterable[str], lon: float, lat: float) -> None:
+        """Together."""
+        lines = ({"op": "move", "time": time.time(), "client": name, "lon": lon, "lat": lat} for name in clients)
+        content = "\n".join(map(json.dumps, lines))
+        self.say("POST", "positions", content=content, headers={"content-type": "application/x-ndjson"})
 
     def subscribe(self, client: str, name: str, text: str) -> None:
         self.say("PUT", f"subscriptions/{quote(name, safe='')}", client, content=text)

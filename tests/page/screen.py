@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -38,6 +38,7 @@ __all__ = [
     "row",
     "show",
     "spoken",
+    "until_drawn",
     "until_there",
 ]
 
@@ -48,7 +49,7 @@ PHONE: dict[str, Any] = {
     "has_touch": True,
     "is_mobile": True,
 }
-PATIENCE = 15_000
+PATIENCE = 60_000
 CANVAS = "document.querySelector('.leaflet-movers-pane canvas').toDataURL()"
 SNEAKY = "<img src=x onerror=\"document.title='gone'\">"
 _numbers = itertools.count(1)
@@ -114,6 +115,14 @@ def changes(page: Page, before: str) -> None:
     page.wait_for_function(f"before => {CANVAS} !== before", arg=before)
 
 
+def until_drawn(page: Page, is_so: Callable[[], bool]) -> None:
+    """A canvas follows what is listed with its next frame."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not is_so():
+        assert time.monotonic() < end, "it is not drawn"
+        page.wait_for_timeout(20)
+
+
 def pixel(page: Page, right: float = 0, down: float = 0) -> list[int]:
     """Red, green, blue and alpha of what is drawn of all that moves, so far from the middle of the map."""
     x, y = middle(page)
@@ -159,7 +168,8 @@ def gateway(city: City, *options: str) -> Iterator[City]:
 
 
 def until_there(city: City) -> None:
-    for _ in range(300):
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
         with suppress(httpx.HTTPError):
             if city.http.get("/v1/health").status_code == 200:
                 return

@@ -70,7 +70,7 @@ def test_whoever_is_in_something_since_long_is_green(browser: Browser, city: Cit
         enter(page, city, token)
         expect(log(page).get_by_role("listitem")).to_have_count(0)
         show(page, "Who")
-        expect(page.locator("#who-list li", has_text=bus)).to_have_class(re.compile("inside"))
+        expect(page.locator("#who-list li", has_text=bus)).to_have_class(re.compile("inside"), timeout=120_000)
         expect(page.locator("#who-list li", has_text=cab)).not_to_have_class(re.compile("inside"))
         assert len(together) == QUESTIONS * 2 + 1
         assert max(together) <= QUESTIONS, "a broker has others to answer, too"
@@ -113,8 +113,7 @@ def test_what_is_new_is_read_out_whatever_tab_is_open(browser: Browser, city: Ci
         show(page, "Zones")
         city.move(bus, *MIDDLE)
         expect(spoken(page)).to_have_text(f"{bus} entered hall.")
-        for name in crowd:
-            city.move(name, *MIDDLE)
+        city.move_all(crowd, *MIDDLE)
         expect(spoken(page)).to_have_text(f"{crowd[0]} entered hall. {crowd[1]} entered hall. 10 more.")
         expect(page.locator("[aria-live]:has(li), [role=log]")).to_have_count(0)
 

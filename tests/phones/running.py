@@ -57,7 +57,7 @@ class Stage:
     def __enter__(self) -> Self:
         self.server.start()
         env = {**os.environ, "NEARCAST_NATS": self.server.url}
-        self._broker = subprocess.Popen([sys.executable, "-m", "nearcast.broker"], env=env)
+        self._broker = subprocess.Popen([sys.executable, "-m", "nearcast.broker", "--keep", str(10**9)], env=env)
         asyncio.run(self._answers())
         return self
 

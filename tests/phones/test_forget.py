@@ -156,10 +156,11 @@ async def test_what_is_on_its_way_brings_nothing_back(stage: Stage) -> None:
     async with stage.phones() as phones:
         with Handset(ann, token, phones.port) as handset:
             await at_home(stage, handset, HOME)
-            phones.reading.hold(2)
+            phones.reading.hold(60)
             await handset.sent({**HOME, "desc": "House"}, about="waypoint")
             await forget(stage, ann)
             await until("nothing is kept", lambda: is_gone(stage, ann))
+            phones.reading._release()
             await until("it was not taken", lambda: phones.reading.counts["forgotten"])
             assert await subscriptions(stage, ann) == set()
             assert ann not in phones.register.phones

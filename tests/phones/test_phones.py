@@ -15,7 +15,9 @@ from nearcast.log.topics import Topic
 from nearcast.model.op import Move, SetClient
 from nearcast.phones.messages import Heard
 from nearcast.phones.messages import understand as as_it_is
+from nearcast.phones.service import Phones
 from tests.phones.running import Handset, Stage, fresh, location, until
+from tests.phones.test_waypoints import is_noted
 
 HOME = {"_type": "waypoint", "desc": "Home", "lat": 30.27, "lon": -97.74, "rad": 100, "tst": 1700000000, "rid": "r1"}
 WORK = {"_type": "waypoint", "desc": "Work", "lat": 30.30, "lon": -97.70, "rad": 50, "tst": 1700000001}
@@ -82,13 +84,20 @@ async def test_one_that_is_lost_is_not_connected_until_it_is_heard_again(stage: 
             assert await handset.answer() == 0
             await handset.sent(location(1, 1), "phone")
             await handset.sent(location(1, 2), "tablet")
+            await until("there", lambda: _is_connected(stage, ann, True))
             await handset.sent(gone, "phone")
+            await until("all three", lambda: phones.reading.counts["taken"] == 3)
             await asyncio.sleep(0.2)
             assert (await me(stage, ann))["connected"] is True, "the tablet still is"
             await handset.sent(gone, "tablet")
             await until("gone", lambda: _is_connected(stage, ann, False))
             await handset.sent(location(1, 3), "phone")
             await until("back", lambda: _is_connected(stage, ann, True))
+
+
+def has_waypoints(phones: Phones, client: str) -> bool:
+    known = phones.register.phones.get(client)
+    return known is not None and bool(known.waypoints)
 
 
 async def _is_connected(stage: Stage, client: str, wanted: bool) -> bool:
@@ -309,7 +318,11 @@ async def test_plain_json_and_geojson_are_taken_too(stage: Stage) -> None:
             await until("all three", lambda: _has(stage, ann, 3))
             assert phones.reading.counts["faults"] == 1
     assert await moves(stage, ann) == [(1.0, 2.0), (3.0, 4.0), (5.0, 6.0)]
-    assert (await me(stage, ann))["fuel"] == 15
+
+    async def has_fuel() -> bool:
+        return (await me(stage, ann)).get("fuel") == 15
+
+    await until("fuel", has_fuel)
 
 
 # ---- what is missed ------------------------------------------------------------------------------------
@@ -346,7 +359,7 @@ async def test_what_was_told_while_the_process_was_away_is_passed_on(stage: Stag
             await handset.listen(f"owntracks/{ann}/phone/event")
             await handset.sent(HOME, about="waypoint")
             await handset.sent(location(*AWAY))
-            await until("a waypoint", lambda: phones.register.phones[ann].waypoints)
+            await until("a waypoint", lambda: has_waypoints(phones, ann))
     now = time.time()
     for turn, (lon, lat) in enumerate((AT_HOME, AWAY, AT_HOME)):
         await stage.say({"op": "move", "client": ann, "lon": lon, "lat": lat, "time": now + turn})
@@ -372,7 +385,7 @@ async def test_a_process_that_begins_again_tells_nothing_of_what_is_as_it_was(st
                 await handset.sent(waypoint, about="waypoint")
                 told = await handset.told()
                 assert (told["event"], told["desc"]) == ("enter", waypoint["desc"])
-                await asyncio.sleep(0.3)
+                await until("it is noted", lambda: is_noted(stage, ann))
                 assert handset.rest() == []
 
 

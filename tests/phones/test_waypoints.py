@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from nearcast.gateway.outbox import Cursors
+from nearcast.gateway.link import Link
+from nearcast.gateway.outbox import Cursors, Outbox
 from nearcast.log.client import Log
-from nearcast.log.subjects import OUT_STREAM
+from nearcast.log.subjects import OUT_STREAM, out_subject
 from nearcast.phones import messages, telling
+from nearcast.phones.register import CURSOR
 from tests.gateway.running import gateway
 from tests.phones.running import Handset, Stage, fresh, location, until
 
@@ -51,6 +53,13 @@ async def at_home(stage: Stage, handset: Handset, *waypoints: dict[str, Any]) ->
     names = {str(waypoint["desc"]) for waypoint in waypoints}
     assert {one["desc"] for one in told} == names
     await until("it is said", lambda: is_at(stage, handset.user, told[-1]["desc"]))
+    await until("it is noted", lambda: is_noted(stage, handset.user))
+
+
+async def is_noted(stage: Stage, client: str) -> bool:
+    """Whether a process that begins again would tell nothing once more."""
+    async with Link(stage.server.url) as link:
+        return await Cursors(link, CURSOR).read(client) >= await Outbox(link).last_of(out_subject(client))
 
 
 # ---- what is removed -----------------------------------------------------------------------------------

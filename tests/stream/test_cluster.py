@@ -29,7 +29,7 @@ SUBSCRIBE calm BY desk SELECT WHERE &location IN LAYER zones DWELL 30 s COOLDOWN
 SUBSCRIBE fuel BY desk SELECT WHERE &fuel < 3 AND &location IN LAYER zones;
 SUBSCRIBE pairs BY watch SELECT FROM RELATION close;
 """
-PATIENCE = 90
+PATIENCE = 600
 """Seconds that a process may take to say what it is expected to say."""
 
 

@@ -220,7 +220,6 @@ def test_a_writer_that_is_killed_again_and_again_writes_everything_once(server: 
 
 
 def test_a_server_that_is_killed_keeps_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nats_sink, "PATIENCE", 1)
     told = batch_of(0, 20_000)
     with NatsServer(tmp_path) as server:
         asyncio.run(create(server.url))
@@ -228,6 +227,7 @@ def test_a_server_that_is_killed_keeps_what_it_took(tmp_path: Path, monkeypatch:
 
         def struck() -> Iterator[Told]:
             yield from told[:5000]
+            monkeypatch.setattr(nats_sink, "PATIENCE", 1)
             strike.start()
             yield from told[5000:]
 
