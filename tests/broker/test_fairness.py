@@ -41,7 +41,10 @@ async def written(server: NatsServer, *parts: list[Item], size: int = SIZE) -> N
                 writer.give(part[at : at + 20])
                 while writer.acknowledged < writer.sequence:
                     await asyncio.sleep(0.002)
-        await asyncio.sleep(0.2)
+        for _ in range(2):  # the first may have begun before the last was written
+            fairness._looked.clear()
+            fairness._more.set()
+            await asyncio.wait_for(fairness._looked.wait(), 60)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -237,13 +237,15 @@ async def test_the_log_is_cut_and_no_more_than_may_be(server: NatsServer) -> Non
             last = await append(server.url, packets[start : start + 15])
             await tells_up_to(broker, last)
             await asyncio.sleep(0.35)
-        await asyncio.wait_for(written(server.url, last), 10)
-        first = await log.first_sequence()
+        await asyncio.wait_for(written(server.url, last), 60)
+        store, objects = await Store.open(log), await log.client.jetstream().object_store(SNAPSHOTS)
+        async with asyncio.timeout(30):  # what is not needed goes a little later
+            while (first := await log.first_sequence()) == 1 or len(await objects.list()) != len(await store.records()):
+                await asyncio.sleep(0.05)
+        records = await store.records()
         assert 1 < first <= last - 2
-        records = await (await Store.open(log)).records()
-        assert len(records) <= 10
+        assert 1 <= len(records) <= 10
         assert records[0].sequence >= first - 1
-        assert (await (await log.client.jetstream().object_store(SNAPSHOTS)).list()).__len__() == len(records)
     more = city(100, seed=9)[-100:]
     last = await append(server.url, packed_lines([line.replace('"time": ', '"time": 1') for line in more]))
     async with running(server.url) as broker:
@@ -301,7 +303,8 @@ async def test_an_op_at_which_a_kernel_fails_is_not_the_end(
     hostile = [*lines[:62], bomb, *lines[62:100], bomb, bomb, *lines[100:]]
     async with running(server.url, settings=SNAPPY) as broker:
         await tells_up_to(broker, await append(server.url, packed_lines(hostile[:40])))
-        await asyncio.wait_for(written(server.url, 8), 10)
+        await asyncio.wait_for(written(server.url, 8), 60)
+        broker.settings = replace(SNAPPY, snapshot_seconds=3600)  # what was refused is known until the next one
         last = await append(server.url, packed_lines(hostile[40:]))
         await tells_up_to(broker, last)
         assert broker.refused(62 // 5 + 1) == [Refusal(62 % 5, "client", FAULTY)]
@@ -357,7 +360,10 @@ async def test_one_that_lost_its_lease_falls_silent_and_nothing_is_told_twice(se
             await until(lambda: two.state and two.state.sequence == 20)
             await (await log.client.jetstream().key_value(LEASES)).purge("broker")
             last = await append(server.url, packets[20:])
-            await until(lambda: two.writer is not None)
+            while two.writer is None:  # whoever lost it may be the first to ask again
+                if one.writer is not None:
+                    await (await log.client.jetstream().key_value(LEASES)).purge("broker")
+                await asyncio.sleep(0.4)
             await until(lambda: one.writer is None)
             # A disk that stands still for longer than a lease has the other take over again.
             await until(lambda: has_told(one, last) or has_told(two, last))

