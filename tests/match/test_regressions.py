@@ -147,3 +147,19 @@ def test_all_that_a_move_turns_is_told_in_order_while_a_publisher_looks_at_steps
         told = kernel.apply(op)
         assert told == reference.apply(op)
     assert [n.subscriber for n in told] == ["a", "c"]
+
+
+def test_what_goes_from_cell_to_cell_does_so_in_the_order_of_ids() -> None:
+    """Whichever of them was published first, or last changed."""
+    lines = [
+        {"op": "move", "client": "bob", "lon": 0, "lat": 0},
+        {"op": "move", "client": "ann", "lon": 0, "lat": 0},
+        {"op": "subscribe", "client": "bob", "id": "s", "text": "SELECT WHERE &location WITHIN 100 m OF #location"},
+        {"op": "publish", "client": "ann", "id": "p", "text": "PUBLISH"},
+        {"op": "publish", "client": "ann", "id": "q", "text": "PUBLISH PRECISION 1 m"},
+        {"op": "publish", "client": "ann", "id": "p", "text": "PUBLISH PRECISION 1 m"},
+        {"op": "move", "client": "ann", "lon": 1, "lat": 0},
+    ]
+    for engine in (Reference(), Kernel()):
+        *_, told = [engine.apply(decode_op(json.dumps({"time": time, **op}))) for time, op in enumerate(lines)]
+        assert [n.publication for n in told] == ["p", "q"]

@@ -284,8 +284,8 @@ class Reference:
 
     def _into_cells(self, name: str, position: Position, now: int) -> Iterator[Notification]:
         """What a client publishes with a lower precision goes from cell to cell. It does so first, so that nobody sees
-        it where the client really is."""
-        for p in list(self.owned(name)[0].values()):
+        it where the client really is. One after the other, by their ids."""
+        for _, p in sorted(self.owned(name)[0].items()):
             seen = self.world.in_cell(p.publication, position)
             if seen != p.publication and p.expires > now:
                 yield from self._publish_anew(seen, now, p.expires)
