@@ -151,7 +151,7 @@ def test_all_that_a_move_turns_is_told_in_order_while_a_publisher_looks_at_steps
 
 def test_what_goes_from_cell_to_cell_does_so_in_the_order_of_ids() -> None:
     """Whichever of them was published first, or last changed."""
-    lines = [
+    lines: list[dict[str, object]] = [
         {"op": "move", "client": "bob", "lon": 0, "lat": 0},
         {"op": "move", "client": "ann", "lon": 0, "lat": 0},
         {"op": "subscribe", "client": "bob", "id": "s", "text": "SELECT WHERE &location WITHIN 100 m OF #location"},

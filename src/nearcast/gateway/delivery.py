@@ -58,7 +58,7 @@ RETOLD = 10.0
 SOME = 16
 """Notifications of those said ahead that are handed over before the first of them are sent."""
 STORED = 1.0
-"""Seconds for which a list of notifications waits for those that were heard before they were on disk."""
+"""Seconds to wait for what was heard before it was on disk, where one can do without."""
 SOON = 0.005
 """Seconds to wait before the disk is asked again for what was said ahead."""
 AGAIN = 0.5
